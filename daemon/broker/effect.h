@@ -1,0 +1,250 @@
+// All that the broker asks for: what one step() returns. The contract, in order of importance:
+//  1. `records` become durable in this order, all of one step in one transaction.
+//  2. `when_durable` is sent only after all records of this and earlier steps are durable.
+//  3. `now` may be sent at once.
+//  4. `loads` are answered with ChunkLoaded, after the records of this and earlier steps are
+//     visible to the load.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "daemon/broker/types.h"
+
+namespace puzzled {
+
+// ---- Records for the store.
+namespace record {
+
+struct InsertJob {
+  JobId job;
+  Bytes16 request_id{};
+  JobSpecPtr spec;
+  std::int64_t created_ms = 0;
+};
+struct InsertChunk {
+  JobId job;
+  ChunkNo chunk_no = 0;
+  CaseNo first_case;
+  ChunkCasesPtr cases;
+  std::uint64_t first_file_no = 0;  // number in the job, from 1, of files[0]
+  std::vector<FileEntry> files;
+  std::uint64_t hash = 0;
+};
+struct SealJob {
+  JobId job;
+  std::uint64_t digest = 0;
+  std::int64_t sealed_ms = 0;
+};
+struct CancelJob {
+  JobId job;
+  std::string reason;
+  std::int64_t cancelled_ms = 0;
+};
+struct FinishJob {  // every case has a result (in this transaction or before)
+  JobId job;
+  std::int64_t finished_ms = 0;
+};
+struct InsertWorker {  // before the first result that names it
+  WorkerNo worker;
+  Bytes16 start_id{};
+  std::string name;
+  std::string host;
+  std::uint32_t pid = 0;
+  std::string version;
+  std::int64_t connected_ms = 0;
+};
+struct ResultRow {
+  CaseNo case_no;
+  ChunkNo chunk_no = 0;
+  std::uint32_t index = 0;  // into `results.results`
+};
+struct InsertResults {
+  JobId job;
+  WorkerNo worker;
+  std::string solver_version;
+  std::uint32_t attempt = 1;
+  std::int64_t graded_ms = 0;
+  ResultSet results;
+  std::vector<ResultRow> rows;  // only those that count; ascending case numbers
+};
+struct InsertAttempt {  // an attempt that ended abnormally and was charged to the case
+  JobId job;
+  CaseNo case_no;
+  std::uint32_t attempt = 0;
+  WorkerNo worker;
+  Bytes16 start_id{};
+  std::int64_t ended_ms = 0;
+  std::string message;
+};
+
+}  // namespace record
+
+using Record = std::variant<record::InsertJob, record::InsertChunk, record::SealJob,
+                            record::CancelJob, record::FinishJob, record::InsertWorker,
+                            record::InsertResults, record::InsertAttempt>;
+
+// ---- Messages to peers.
+namespace message {
+
+// To clients, in reply to `request`.
+enum class ErrorCode : std::uint8_t {  // numbers of proto/client.proto
+  kMalformed = 1,
+  kUnsupportedVersion = 2,
+  kTooLarge = 3,
+  kUnknownJob = 4,
+  kUnknownCase = 5,
+  kConflict = 6,
+  kOutOfOrder = 7,
+  kJobSealed = 8,
+  kJobCancelled = 9,
+  kJobFinished = 10,
+  kUnavailable = 11,
+  kInvalidArgument = 12,
+  kInternal = 13,
+};
+struct Error {
+  std::uint64_t request = 0;
+  ErrorCode code = ErrorCode::kInternal;
+  std::string text;
+};
+struct JobOpened {
+  std::uint64_t request = 0;
+  JobId job;
+  std::uint32_t next_chunk = 0;
+  std::uint64_t digest = 0;
+  bool sealed = false;
+};
+struct ChunkAccepted {
+  std::uint64_t request = 0;
+  ChunkNo chunk_no = 0;
+};
+struct JobSealed {
+  std::uint64_t request = 0;
+  JobId job;
+};
+struct JobCancelled {
+  std::uint64_t request = 0;
+  JobId job;
+};
+struct JobDone {
+  std::uint64_t request = 0;
+  JobId job;
+};
+
+// To workers.
+struct Welcome {
+  Boot boot;
+  std::uint32_t heartbeat_interval_ms = 0;
+  std::uint32_t liveness_ms = 0;
+};
+struct Slice {  // cases [first, first + count) of a chunk
+  ChunkCasesPtr cases;
+  std::uint32_t first = 0;
+  std::uint32_t count = 0;
+};
+struct Dispatch {
+  Boot boot;
+  LeaseId lease;
+  std::uint32_t attempt = 1;
+  JobId job;
+  JobSpecPtr spec;
+  bool alone = false;
+  std::vector<Slice> slices;  // positions count through them in order
+};
+struct Stored {
+  Boot boot;
+  LeaseId lease;
+  std::uint32_t part = 0;
+};
+struct Stale {
+  Boot boot;
+  LeaseId lease;
+};
+struct Revoke {
+  Boot boot;
+  std::vector<LeaseId> leases;
+};
+struct Drain {};
+struct Heartbeat {
+  Boot boot;
+};
+struct Refused {
+  std::string text;
+};
+
+}  // namespace message
+
+using ClientMessage = std::variant<message::Error, message::JobOpened, message::ChunkAccepted,
+                                   message::JobSealed, message::JobCancelled, message::JobDone>;
+using WorkerMessage =
+    std::variant<message::Welcome, message::Dispatch, message::Stored, message::Stale,
+                 message::Revoke, message::Drain, message::Heartbeat, message::Refused>;
+
+struct Send {
+  PeerId to;
+  std::variant<ClientMessage, WorkerMessage> what;
+};
+
+struct LoadChunk {
+  JobId job;
+  ChunkNo chunk_no = 0;
+  CaseNo first_case;
+  std::uint32_t case_count = 0;
+  bool with_done = false;  // false: none has a result, ChunkLoaded::done will be empty
+};
+
+struct Effects {
+  std::vector<Record> records;
+  std::vector<Send> when_durable;
+  std::vector<Send> now;
+  std::vector<LoadChunk> loads;
+
+  void clear() {
+    records.clear();
+    when_durable.clear();
+    now.clear();
+    loads.clear();
+  }
+};
+
+// ---- What the store knows at start-up (Broker::recover).
+
+struct RecoveredChunk {  // a chunk with open cases
+  ChunkNo chunk_no = 0;
+  CaseNo first_case;
+  std::uint32_t case_count = 0;
+  std::uint32_t done_count = 0;
+};
+struct RecoveredAttempt {  // charged attempts of cases that are still open
+  CaseNo case_no;
+  std::uint32_t attempt = 0;
+  Bytes16 start_id{};
+};
+struct RecoveredJob {
+  JobId job;
+  Bytes16 request_id{};
+  JobSpecPtr spec;
+  bool sealed = false;
+  bool cancelled = false;
+  bool finished = false;
+  std::int64_t created_ms = 0;
+  std::uint32_t chunk_count = 0;
+  std::uint64_t case_count = 0;
+  std::uint64_t file_count = 0;
+  std::uint64_t done_count = 0;
+  std::uint64_t digest = 0;                 // fold of the chunks' hashes
+  std::vector<RecoveredChunk> open_chunks;  // empty for finished and cancelled jobs
+  std::vector<std::uint64_t> chunk_hashes;  // only of unsealed jobs, by chunk number
+  std::vector<RecoveredAttempt> attempts;
+};
+struct Recovery {
+  Boot boot;
+  WorkerNo last_worker;
+  JobId last_job;
+  std::vector<RecoveredJob> jobs;  // all jobs, ascending
+};
+
+}  // namespace puzzled

@@ -1,0 +1,138 @@
+// All that can happen to the broker. Read this first, then effect.h.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "daemon/broker/types.h"
+
+namespace puzzled::event {
+
+// ---- From clients. `request` is the client's correlation id; every one gets one reply.
+
+struct OpenJob {
+  PeerId peer;
+  std::uint64_t request = 0;
+  Bytes16 request_id{};
+  JobSpec spec;
+};
+struct AddChunk {
+  PeerId peer;
+  std::uint64_t request = 0;
+  Bytes16 request_id{};
+  ChunkNo chunk_no = 0;
+  std::vector<FileEntry> files;
+  ChunkCasesPtr cases;     // split by the codec; count() is what the client claimed
+  std::uint64_t hash = 0;  // verified by the codec
+};
+struct SealJob {
+  PeerId peer;
+  std::uint64_t request = 0;
+  Bytes16 request_id{};
+  std::uint32_t chunk_count = 0;
+  std::uint64_t case_count = 0;
+  std::uint64_t file_count = 0;
+  std::uint64_t digest = 0;
+};
+struct CancelJob {
+  PeerId peer;
+  std::uint64_t request = 0;
+  JobId job;
+  std::string reason;
+};
+struct WaitJob {
+  PeerId peer;
+  std::uint64_t request = 0;
+  JobId job;
+};
+struct ClientGone {  // its socket is known to be gone: forget what waits for it
+  PeerId peer;
+};
+
+// ---- From workers.
+
+struct WorkerReady {
+  PeerId peer;
+  Bytes16 start_id{};
+  std::string name;
+  std::string host;
+  std::uint32_t pid = 0;
+  std::uint32_t slots = 1;
+  std::uint32_t capacity = 1;
+  std::string version;
+  std::vector<SolverOffer> offers;
+  Boot boot;  // of `leases`; 0 for none
+  std::vector<LeaseId> leases;
+};
+struct WorkerResults {
+  PeerId peer;
+  Boot boot;
+  LeaseId lease;
+  std::uint32_t attempt = 0;
+  std::uint32_t part = 0;
+  ResultSet results;
+  std::uint64_t busy_us = 0;
+  std::uint32_t capacity = 0;
+};
+struct WorkerReturn {
+  PeerId peer;
+  Boot boot;
+  LeaseId lease;
+  std::uint32_t attempt = 0;
+  std::vector<PositionRange> positions;
+  std::uint32_t capacity = 0;
+};
+struct BusySlot {
+  LeaseId lease;
+  std::uint32_t position = 0;
+  std::uint64_t progress = 0;
+};
+struct WorkerHeartbeat {
+  PeerId peer;
+  Boot boot;
+  std::vector<LeaseId> leases;
+  std::vector<BusySlot> slots;
+  std::uint32_t capacity = 0;
+};
+struct WorkerGoodbye {
+  PeerId peer;
+  std::string reason;
+};
+struct WorkerGone {  // its socket is known to be gone (host unreachable)
+  PeerId peer;
+};
+
+// ---- From the operator.
+
+struct DrainWorkers {};  // the daemon is shutting down: dispatch nothing more, tell all workers
+
+// ---- From the store, in the order in which it was asked.
+
+struct ChunkLoaded {
+  JobId job;
+  ChunkNo chunk_no = 0;
+  ChunkCasesPtr cases;
+  std::vector<std::uint32_t> done;  // positions in the chunk that have a result, ascending
+};
+struct IntakePaused {  // the disk is full or slow: accept nothing new until IntakeResumed
+  std::string reason;
+};
+struct IntakeResumed {};
+
+struct Tick {};  // time has passed (next_deadline() was reached)
+
+}  // namespace puzzled::event
+
+namespace puzzled {
+
+using Event =
+    std::variant<event::OpenJob, event::AddChunk, event::SealJob, event::CancelJob, event::WaitJob,
+                 event::ClientGone, event::WorkerReady, event::WorkerResults, event::WorkerReturn,
+                 event::WorkerHeartbeat, event::WorkerGoodbye, event::WorkerGone,
+                 event::DrainWorkers, event::ChunkLoaded, event::IntakePaused, event::IntakeResumed,
+                 event::Tick>;
+
+}  // namespace puzzled

@@ -1,0 +1,26 @@
+// Limits and intervals of the broker, units in the names. PURE.
+#pragma once
+
+#include <cstdint>
+
+namespace puzzled {
+
+struct BrokerOptions {
+  std::uint32_t heartbeat_interval_ms = 1'000;
+  std::uint32_t liveness_ms = 3'000;          // silence for this long: a worker is gone
+  std::uint32_t dispatch_target_us = 20'000;  // work in one dispatch, by learned cost
+  std::uint32_t dispatch_cases_first = 16;    // while the cost is unknown
+  std::uint32_t dispatch_cases_max = 4'096;
+  std::uint64_t dispatch_bytes_max = 1ULL << 20U;
+  std::uint32_t attempts_max = 3;                    // deaths under different workers: quarantine
+  std::uint32_t lease_margin_ms = 30'000;            // added to a case's wall backstop
+  std::uint64_t window_bytes_max = 64ULL << 20U;     // case bytes kept in memory, all jobs
+  std::uint64_t job_window_bytes_max = 8ULL << 20U;  // of one job
+  std::uint32_t unacknowledged_chunks_max = 16;      // of one client
+  std::uint64_t upload_expiry_ms = 24ULL * 3600 * 1000;  // a job never sealed is cancelled
+  std::uint64_t job_cases_max = 4'000'000'000ULL;        // 32 bits of the packed result key
+  std::uint32_t open_jobs_max = 100'000;
+  std::uint32_t workers_max = 20'000;
+};
+
+}  // namespace puzzled

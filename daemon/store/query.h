@@ -1,0 +1,108 @@
+// What clients may ask of the store, and the answers, as plain values.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "daemon/broker/types.h"
+
+namespace puzzled::query {
+
+struct GetJob {
+  JobId job;
+};
+struct ListJobs {
+  std::uint64_t before = 0;  // only smaller ids; 0: from the newest
+  std::uint32_t limit = 0;   // > 0
+};
+struct ListResults {
+  JobId job;
+  std::uint64_t after_case = 0;
+  std::uint32_t limit = 0;  // > 0; a page also ends at page_bytes_max
+  std::vector<Verdict> verdicts;
+  std::string label_glob;  // fnmatch(3) without flags; empty: all
+  bool with_answers = false;
+};
+struct GetCase {
+  JobId job;
+  CaseNo case_no;
+};
+struct ListFiles {
+  JobId job;
+  std::uint64_t after_file = 0;
+  std::uint32_t limit = 0;  // > 0
+};
+using Query = std::variant<GetJob, ListJobs, ListResults, GetCase, ListFiles>;
+
+// ---- Answers. Times are Unix milliseconds, 0 for never.
+
+struct NotFound {
+  enum class What : std::uint8_t { kJob, kCase } what = What::kJob;
+};
+struct JobRow {
+  JobId job;
+  Bytes16 request_id{};
+  JobSpec spec;
+  bool sealed = false;
+  bool cancelled = false;
+  std::int64_t created_ms = 0;
+  std::int64_t sealed_ms = 0;
+  std::int64_t finished_ms = 0;  // done or cancelled
+  std::uint64_t case_count = 0;
+  std::uint64_t done_count = 0;
+  std::uint32_t chunk_count = 0;
+  std::uint64_t file_count = 0;
+  std::array<std::uint64_t, kVerdictCount> verdicts{};
+  std::string cancel_reason;
+};
+struct JobsPage {
+  std::vector<JobRow> jobs;
+  bool more = false;
+};
+struct ResultRow {
+  CaseNo case_no;
+  std::string label;  // "path#index", index from 1 in its file
+  Verdict verdict = Verdict::kInternalError;
+  std::uint64_t time_us = 0;
+  std::uint64_t memory_bytes = 0;
+  std::uint32_t attempt = 0;
+  std::string worker;
+  std::string solver_version;
+  std::int64_t graded_ms = 0;
+  bool has_answer = false;
+  std::string answer;
+  std::string message;
+};
+struct ResultsPage {
+  std::vector<ResultRow> rows;
+  bool more = false;
+  std::uint64_t next_after = 0;
+};
+struct AttemptRow {
+  std::uint32_t attempt = 0;
+  std::int64_t ended_ms = 0;
+  std::string worker;
+  std::string message;
+};
+struct CaseDetail {
+  JobId job;
+  JobSpec spec;
+  CaseNo case_no;
+  std::string label;
+  std::string content;  // a serialised Case, as it was submitted
+  std::optional<ResultRow> result;
+  std::vector<AttemptRow> attempts;
+  bool cancelled = false;  // of the job
+};
+struct FilesPage {
+  std::vector<FileEntry> files;
+  bool more = false;
+  std::uint64_t next_after = 0;
+};
+using Answer = std::variant<NotFound, JobRow, JobsPage, ResultsPage, CaseDetail, FilesPage>;
+
+}  // namespace puzzled::query

@@ -1,0 +1,79 @@
+// The threads around the store. The reactor hands work in and is woken when there is something to
+// take; nothing else is shared.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "daemon/broker/effect.h"
+#include "daemon/broker/event.h"
+#include "daemon/store/options.h"
+#include "daemon/store/query.h"
+
+namespace puzzled {
+
+class Store;  // daemon/store/store.h: synchronous, all the SQL
+
+// The only writer. First in, first out; everything that is queued when a transaction begins goes
+// into that transaction (group commit), at most options.commit_rows_max result rows.
+class StoreThread {
+ public:
+  struct Work {
+    std::uint64_t sequence = 0;  // strictly increasing; reported back when durable
+    std::vector<Record> records;
+    std::vector<LoadChunk> loads;
+  };
+  // What has happened since the last take(), in order.
+  struct Durable {
+    std::uint64_t sequence = 0;  // all work up to here is on disk
+  };
+  struct Failed {  // I/O error or corruption: the daemon must stop with exit code 74
+    std::string text;
+  };
+  using Report =
+      std::variant<Durable, Failed, event::ChunkLoaded, event::IntakePaused, event::IntakeResumed>;
+
+  // `wake` is called from the store's thread after a report was added (it must not block).
+  StoreThread(std::unique_ptr<Store> store, StoreOptions options, std::function<void()> wake);
+  // Commits what is queued (unless it has failed), checkpoints, closes the database.
+  ~StoreThread();
+  StoreThread(const StoreThread&) = delete;
+  StoreThread& operator=(const StoreThread&) = delete;
+
+  void submit(Work work);
+  std::vector<Report> take();
+  // Bytes of cases and results handed in and not yet durable.
+  [[nodiscard]] std::uint64_t queued_bytes() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// Answers queries on a thread and a read-only connection of its own. A snapshot is opened after
+// the query was submitted, held only for the query, and sees all that was durable before.
+class ReadThread {
+ public:
+  struct Answered {
+    std::uint64_t ticket = 0;
+    query::Answer answer;
+    std::string error;  // not empty: the read failed, `answer` means nothing
+  };
+  ReadThread(const std::string& database_path, StoreOptions options, std::function<void()> wake);
+  ~ReadThread();
+  ReadThread(const ReadThread&) = delete;
+  ReadThread& operator=(const ReadThread&) = delete;
+
+  void submit(std::uint64_t ticket, query::Query query);
+  std::vector<Answered> take();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace puzzled

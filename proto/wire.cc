@@ -1,0 +1,122 @@
+#include "proto/wire.h"
+
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/message_lite.h>
+#include <google/protobuf/wire_format_lite.h>
+
+#include <bit>
+#include <cstring>
+
+#include "proto/base/assert.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace puzzled::wire {
+namespace {
+
+constexpr char kTag[4] = {'P', 'Z', 'L', 'D'};
+// Field 1, length-delimited: the only field of CaseList.
+constexpr std::uint8_t kCasesTag = 0x0a;
+
+void put_u32(char* out, std::uint32_t value) {
+  for (int i = 0; i < 4; ++i) out[i] = static_cast<char>((value >> (8 * i)) & 0xffU);
+}
+std::uint32_t get_u32(const char* in) {
+  std::uint32_t value = 0;
+  for (int i = 0; i < 4; ++i)
+    value |= static_cast<std::uint32_t>(static_cast<std::uint8_t>(in[i])) << (8 * i);
+  return value;
+}
+
+}  // namespace
+
+std::string_view describe(DecodeError error) {
+  switch (error) {
+    case DecodeError::kNone:
+      return "the message is well-formed";
+    case DecodeError::kTooShort:
+      return "the message is shorter than a header";
+    case DecodeError::kNotOurs:
+      return "the message is not of the puzzled protocol";
+    case DecodeError::kWrongRole:
+      return "the message is for the other endpoint (clients and workers have one each)";
+    case DecodeError::kOtherVersion:
+      return "the message is of another protocol version";
+    case DecodeError::kWrongLength:
+      return "the message is cut off or has extra bytes";
+    case DecodeError::kTooLarge:
+      return "the message is over the size limit";
+    case DecodeError::kMalformed:
+      return "the message cannot be decoded";
+  }
+  return "the message cannot be decoded";
+}
+
+std::string encode(Role sender, const google::protobuf::MessageLite& envelope) {
+  const std::size_t length = envelope.ByteSizeLong();
+  ASSERT(length <= kMessageBytesMax);
+  std::string frame(kHeaderBytes + length, '\0');
+  std::memcpy(frame.data(), kTag, sizeof kTag);
+  frame[4] = static_cast<char>(sender);
+  frame[5] = static_cast<char>(kMajor);
+  frame[6] = static_cast<char>(kMinor);
+  put_u32(frame.data() + 8, static_cast<std::uint32_t>(length));
+  envelope.SerializeWithCachedSizesToArray(
+      reinterpret_cast<std::uint8_t*>(frame.data() + kHeaderBytes));
+  return frame;
+}
+
+DecodeError decode(std::string_view frame, Role sender, std::size_t bytes_max,
+                   google::protobuf::MessageLite& envelope) {
+  if (frame.size() < kHeaderBytes) return DecodeError::kTooShort;
+  if (std::memcmp(frame.data(), kTag, sizeof kTag) != 0) return DecodeError::kNotOurs;
+  if (frame[4] != static_cast<char>(sender)) return DecodeError::kWrongRole;
+  if (static_cast<std::uint8_t>(frame[5]) != kMajor) return DecodeError::kOtherVersion;
+  if (frame.size() > bytes_max) return DecodeError::kTooLarge;
+  const std::string_view body = frame.substr(kHeaderBytes);
+  if (get_u32(frame.data() + 8) != body.size()) return DecodeError::kWrongLength;
+  if (!envelope.ParseFromArray(body.data(), static_cast<int>(body.size()))) {
+    return DecodeError::kMalformed;
+  }
+  return DecodeError::kNone;
+}
+
+std::optional<std::vector<std::uint32_t>> split_cases(std::string_view case_list) {
+  std::vector<std::uint32_t> offsets;
+  google::protobuf::io::CodedInputStream in(reinterpret_cast<const std::uint8_t*>(case_list.data()),
+                                            static_cast<int>(case_list.size()));
+  std::size_t at = 0;
+  while (at < case_list.size()) {
+    offsets.push_back(static_cast<std::uint32_t>(at));
+    std::uint32_t length = 0;
+    if (in.ReadTag() != kCasesTag || !in.ReadVarint32(&length)) return std::nullopt;
+    at = static_cast<std::size_t>(in.CurrentPosition()) + length;
+    if (at > case_list.size() || !in.Skip(static_cast<int>(length))) return std::nullopt;
+  }
+  offsets.push_back(static_cast<std::uint32_t>(at));
+  return offsets;
+}
+
+void append_case(std::string_view serialised_case, std::string& case_list) {
+  case_list.push_back(static_cast<char>(kCasesTag));
+  std::uint64_t length = serialised_case.size();
+  while (length >= 0x80) {
+    case_list.push_back(static_cast<char>((length & 0x7fU) | 0x80U));
+    length >>= 7U;
+  }
+  case_list.push_back(static_cast<char>(length));
+  case_list.append(serialised_case);
+}
+
+std::uint64_t chunk_hash(std::string_view cases, const std::vector<std::string>& files) {
+  std::uint64_t seed = files.size();
+  for (const std::string& file : files) seed = XXH3_64bits_withSeed(file.data(), file.size(), seed);
+  return XXH3_64bits_withSeed(cases.data(), cases.size(), seed);
+}
+
+std::uint64_t fold_digest(std::uint64_t digest, std::uint64_t chunk_hash) {
+  return (std::rotl(digest, 5) ^ chunk_hash) * 0x9fb21c651e98df25ULL;
+}
+
+}  // namespace puzzled::wire

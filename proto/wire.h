@@ -1,0 +1,76 @@
+// Framing of all messages, and the byte-level view of case lists. Knows protobuf, no sockets.
+//
+// A message is one ZeroMQ frame: a header of 12 bytes, then a serialised envelope
+// (ClientRequest, ClientReply, FromWorker or ToWorker).
+//   bytes 0-3   "PZLD"
+//   byte  4     role of the sender: 'c' client, 'w' worker, 'b' broker
+//   byte  5     protocol major version; another major version is refused
+//   byte  6     protocol minor version; unknown fields of a later minor version are ignored
+//   byte  7     zero
+//   bytes 8-11  length of the envelope, little-endian
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace google::protobuf {
+class MessageLite;
+}
+
+namespace puzzled::wire {
+
+inline constexpr std::uint8_t kMajor = 1;
+inline constexpr std::uint8_t kMinor = 0;
+inline constexpr std::size_t kHeaderBytes = 12;
+// Limits that both sides check. Defaults; the daemon's options can lower them.
+inline constexpr std::size_t kMessageBytesMax = 32U << 20U;
+inline constexpr std::size_t kCaseBytesMax = 16U << 20U;
+inline constexpr std::size_t kAnswerBytesMax = 16U << 20U;
+inline constexpr std::uint32_t kChunkCasesMax = 1000;
+inline constexpr std::size_t kChunkBytesSoft = 256U << 10U;  // a chunk is closed once it is over.
+inline constexpr std::size_t kUnacknowledgedChunksMax = 16;  // per client.
+inline constexpr std::size_t kNameBytesMax = 200;
+inline constexpr std::size_t kPathBytesMax = 4096;
+
+enum class Role : char { kClient = 'c', kWorker = 'w', kBroker = 'b' };
+
+enum class DecodeError {
+  kNone,
+  kTooShort,      // less than a header
+  kNotOurs,       // wrong tag
+  kWrongRole,     // e.g. a worker at the clients' endpoint
+  kOtherVersion,  // other major version
+  kWrongLength,   // the length field does not match the frame
+  kTooLarge,      // over the limit
+  kMalformed,     // not the protobuf message it should be
+};
+// One printable sentence for people, e.g. "the message is not of the puzzled protocol".
+std::string_view describe(DecodeError error);
+
+// The frame for an envelope. REQUIRES: the envelope serialises to at most kMessageBytesMax.
+std::string encode(Role sender, const google::protobuf::MessageLite& envelope);
+
+// Parses a frame sent by `sender` into `envelope`. On an error the envelope is unspecified.
+DecodeError decode(std::string_view frame, Role sender, std::size_t bytes_max,
+                   google::protobuf::MessageLite& envelope);
+
+// Where the cases of a serialised CaseList start: `offsets` has one entry a case plus the total
+// length, so that case i is bytes [offsets[i], offsets[i+1]), tag included. nullopt: the bytes are
+// not a CaseList, or contain other fields. Does not look inside the cases.
+std::optional<std::vector<std::uint32_t>> split_cases(std::string_view case_list);
+
+// Appends one case's serialised `Case` message to a serialised CaseList.
+void append_case(std::string_view serialised_case, std::string& case_list);
+
+// XXH3 of a chunk's serialised cases and its file entries (seeded with `files` in order).
+// `files` are serialised File messages.
+std::uint64_t chunk_hash(std::string_view cases, const std::vector<std::string>& files);
+// Digest of a job: folds the chunks' hashes in order; starts at kEmptyDigest.
+inline constexpr std::uint64_t kEmptyDigest = 0x9e3779b97f4a7c15ULL;
+std::uint64_t fold_digest(std::uint64_t digest, std::uint64_t chunk_hash);
+
+}  // namespace puzzled::wire
