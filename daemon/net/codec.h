@@ -32,6 +32,9 @@ struct GetVersion {
 // An Error is the reply to send at once; its request is 0 where the frame could not be read.
 using ClientInput = std::variant<message::Error, Event, Query, ListWorkers, GetVersion>;
 
+// The id of the request that it is, or answers.
+std::uint64_t request_of(const ClientInput& input);
+
 ClientInput decode_client(PeerId peer, std::string_view frame, const CodecOptions& options);
 
 // The facts of a running daemon that `Version` carries.

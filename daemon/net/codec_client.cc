@@ -280,6 +280,15 @@ message::Error from(wire::DecodeError error, const CodecOptions& options) {
 
 }  // namespace
 
+std::uint64_t request_of(const ClientInput& input) {
+  const auto request = [](const auto& what) -> std::uint64_t {
+    if constexpr (requires { what.request; }) return what.request;
+    return 0;
+  };
+  if (const auto* event = std::get_if<Event>(&input)) return std::visit(request, *event);
+  return std::visit(request, input);
+}
+
 ClientInput decode_client(PeerId peer, std::string_view frame, const CodecOptions& options) {
   proto::ClientRequest in;
   const wire::DecodeError error =
