@@ -68,7 +68,7 @@ bool Reactor::clients_may_speak() const {
 
 std::int64_t Reactor::next_deadline() const {
   std::int64_t next = std::min(parts_.broker.next_deadline(), sweep_ms_);
-  if (parts_.workers != nullptr) next = std::min(next, parts_.workers->next_deadline());
+  if (local_workers_ != nullptr) next = std::min(next, local_workers_->next_deadline());
   if (phase_ == Phase::kDraining) next = std::min(next, drain_deadline_ms_);
   return next;
 }
@@ -98,7 +98,7 @@ void Reactor::wait() {
 void Reactor::keep_time() {
   const std::int64_t at = steady_ms();
   if (at >= parts_.broker.next_deadline()) step(event::Tick{});
-  if (parts_.workers != nullptr && at >= parts_.workers->next_deadline()) parts_.workers->step(at);
+  if (local_workers_ != nullptr && at >= local_workers_->next_deadline()) local_workers_->step(at);
   if (at < sweep_ms_) return;
   sweep_ms_ = at + kSweepMs;
   std::vector<PeerId> gone;
@@ -116,7 +116,7 @@ void Reactor::read_signals() {
   while (::poll(&ready, 1, 0) == 1 &&
          ::read(parts_.signals, &signal, sizeof signal) == static_cast<ssize_t>(sizeof signal)) {
     if (signal.ssi_signo == SIGCHLD) {
-      if (parts_.workers != nullptr) parts_.workers->step(steady_ms());
+      if (local_workers_ != nullptr) local_workers_->step(steady_ms());
     } else if (phase_ == Phase::kRunning) {
       start_drain();
     } else {
@@ -329,7 +329,7 @@ void Reactor::start_drain() {
   spdlog::info("draining: waiting for what is being solved ({} leases)", parts_.broker.leases());
   phase_ = Phase::kDraining;
   drain_deadline_ms_ = steady_ms() + options_.drain_timeout_ms;
-  if (parts_.workers != nullptr) parts_.workers->drain();
+  if (local_workers_ != nullptr) local_workers_->drain();
   step(event::DrainWorkers{});
 }
 

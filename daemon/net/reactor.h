@@ -15,22 +15,13 @@
 
 #include "daemon/broker/broker.h"
 #include "daemon/net/codec.h"
+#include "daemon/net/local_workers.h"
 #include "daemon/net/options.h"
 #include "daemon/net/router.h"
 #include "daemon/net/waker.h"
 #include "daemon/store/store_thread.h"
 
 namespace puzzled {
-
-// The worker processes that the daemon runs itself (daemon/supervisor.h).
-class LocalWorkers {
- public:
-  virtual ~LocalWorkers() = default;
-  // Reaps what has ended and starts what is due; called after SIGCHLD and at the deadline.
-  virtual void step(std::int64_t steady_ms) = 0;
-  [[nodiscard]] virtual std::int64_t next_deadline() const = 0;  // steady; kNever: none
-  virtual void drain() = 0;  // start none any more; those that run are told by the broker
-};
 
 class Reactor {
  public:
@@ -48,6 +39,8 @@ class Reactor {
   // To bind before run().
   [[nodiscard]] zmq::socket_t& client_socket() { return clients_.socket(); }
   [[nodiscard]] zmq::socket_t& worker_socket() { return workers_.socket(); }
+  // Before run(); outlives it.
+  void set_local_workers(LocalWorkers& workers) { local_workers_ = &workers; }
 
   // Until drained, cut short by a second signal, or the store has failed. Returns the exit code.
   int run();
@@ -100,6 +93,7 @@ class Reactor {
   NetOptions options_;
   Parts parts_;
   codec::DaemonFacts facts_;
+  LocalWorkers* local_workers_ = nullptr;
   std::uint64_t last_peer_ = 0;
   Router clients_;
   Router workers_;
