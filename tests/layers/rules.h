@@ -1,0 +1,78 @@
+// Who may include whom. The table reads like the one in ARCHITECTURE.md, and is what holds.
+//
+// A row says what the files of `who` may include besides the C++ standard library; the first row
+// that matches a file is its row, and a source file without a row is an error. `who` is a pattern
+// as in fnmatch in which '*' does not match '/'. Words of `may`:
+//   a path ending in '/'   the headers of that folder (not of those below it)
+//   another path           that header, '*' as above
+//   ./                     the headers of the file's own folder
+//   !word                  not that one, whatever the other words say
+//   messages               generated client, worker and common messages
+//   puzzle-messages        the generated messages of the file's own puzzle
+//   posix                  system headers that are not the C++ standard library
+//   protobuf zmq sqlite spdlog fmt cli11 toml json xxhash gmp      that library
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace puzzled::layers {
+
+struct Rule {
+  std::string_view who;
+  std::string_view may;
+};
+
+inline constexpr auto kRules = std::to_array<Rule>({
+    // The contract between the programs.
+    {"proto/base/*", "proto/base/ posix fmt"},
+    {"proto/wire.*", "proto/wire.h proto/base/ messages protobuf xxhash"},
+
+    // The daemon. The broker is pure; the store sees the broker's types; net/ ties both to the
+    // sockets, its codec being the only one to see protobuf and its reactor to see ZeroMQ.
+    {"daemon/broker/*", "daemon/broker/ proto/base/"},
+    {"daemon/store/*_thread.*", "daemon/store/ daemon/broker/ proto/base/ posix spdlog fmt"},
+    {"daemon/store/*",
+     "daemon/store/ daemon/broker/ proto/base/ proto/wire.h posix sqlite spdlog fmt"},
+    {"daemon/net/codec*",
+     "daemon/net/ daemon/broker/ daemon/store/query.h proto/wire.h proto/base/ messages protobuf "
+     "fmt"},
+    {"daemon/net/reactor*",
+     "daemon/net/ daemon/broker/ daemon/store/ proto/wire.h proto/base/ posix zmq spdlog fmt"},
+    {"daemon/net/*",
+     "daemon/net/ daemon/broker/ daemon/store/ proto/wire.h proto/base/ posix spdlog fmt"},
+    {"daemon/*",
+     "daemon/ daemon/broker/ daemon/store/ daemon/net/ proto/base/ proto/wire.h posix spdlog fmt "
+     "cli11 toml"},
+
+    // Puzzles are leaves: their interface, their own folder, their own messages, big integers.
+    // What judges an answer must not share code with what found it.
+    {"workers/puzzles/*/validator.*",
+     "./ !./solver.h !./brute_force.h workers/puzzles/ gmp fmt puzzle-messages protobuf"},
+    {"workers/puzzles/*/checker.*",
+     "./ !./solver.h !./brute_force.h workers/puzzles/ gmp fmt puzzle-messages protobuf"},
+    {"workers/puzzles/*/brute_force.*",
+     "./ !./solver.h !./checker.h workers/puzzles/ gmp fmt puzzle-messages protobuf"},
+    {"workers/puzzles/*/*", "./ workers/puzzles/ gmp fmt puzzle-messages protobuf"},
+    {"workers/puzzles/*", "workers/puzzles/ proto/base/ posix gmp fmt protobuf"},
+
+    // The worker. The session is pure; the host owns the socket; the child runs the puzzles.
+    {"workers/host/session*", "workers/host/session*.h proto/base/"},
+    {"workers/host/host*",
+     "workers/host/ workers/puzzles/ proto/wire.h proto/base/ posix zmq spdlog fmt"},
+    {"workers/host/codec*", "workers/host/ proto/wire.h proto/base/ messages protobuf fmt"},
+    {"workers/host/child*",
+     "workers/host/ workers/puzzles/ proto/wire.h proto/base/ messages protobuf posix fmt"},
+    {"workers/host/main.cc",
+     "workers/host/ workers/puzzles/ proto/base/ posix spdlog fmt cli11 toml"},
+    {"workers/host/options*", "workers/host/ proto/base/ posix spdlog fmt cli11 toml"},
+    {"workers/host/*", "workers/host/ workers/puzzles/ proto/wire.h proto/base/ posix spdlog fmt"},
+
+    // The client: one connection, typed calls over it, commands that also know the puzzles.
+    {"client/connection*", "client/ proto/wire.h proto/base/ messages protobuf posix zmq fmt"},
+    {"client/*",
+     "client/ workers/puzzles/ proto/wire.h proto/base/ messages protobuf posix spdlog fmt cli11 "
+     "toml json xxhash"},
+});
+
+}  // namespace puzzled::layers
