@@ -51,12 +51,11 @@ std::string folder_of(std::string_view path) {
   return std::string(path.substr(0, path.rfind('/') + 1));
 }
 
-// "workers/puzzles/duel/solver.cc" → "proto/puzzles/duel.pb.h"; folders that hold several words
-// are named as the message file is.
-std::string puzzle_messages_of(std::string_view path) {
+// "workers/puzzles/duel/solver.cc" → "duel"
+std::string folder_name_of(std::string_view path) {
   std::string folder = folder_of(path);
   folder.pop_back();
-  return "proto/puzzles/" + folder.substr(folder.rfind('/') + 1) + ".pb.h";
+  return folder.substr(folder.rfind('/') + 1);
 }
 
 // The C++ standard library's headers have no suffix; those of C are <c...>.
@@ -77,13 +76,16 @@ std::string_view library_of(std::string_view header) {
   return is_standard(header) ? "standard" : "posix";
 }
 
-// Does one word of the table (without '!') name this header, included from `path`?
+// Does one word of the table name this header, included from `path`?
 bool word_names(std::string_view word, std::string_view header, std::string_view path) {
   const std::string_view library = library_of(header);
   if (!library.empty()) {
-    if (word == "puzzle-messages") return header == puzzle_messages_of(path);
+    if (word == "puzzle-messages") {
+      return header == "proto/puzzles/" + folder_name_of(path) + ".pb.h";
+    }
     return word == library;
   }
+  if (word == "structs") return header == folder_of(path) + folder_name_of(path) + ".h";
   std::string pattern(word);
   if (pattern.starts_with("./")) pattern = folder_of(path) + pattern.substr(2);
   if (pattern.ends_with('/')) pattern += '*';
@@ -92,16 +94,11 @@ bool word_names(std::string_view word, std::string_view header, std::string_view
 
 bool allowed(const Rule& rule, std::string_view header, std::string_view path) {
   if (library_of(header) == "standard") return true;
-  bool result = false;
   std::istringstream words{std::string(rule.may)};
   for (std::string word; words >> word;) {
-    if (word.starts_with('!')) {
-      if (word_names(std::string_view(word).substr(1), header, path)) return false;
-    } else if (word_names(word, header, path)) {
-      result = true;
-    }
+    if (word_names(word, header, path)) return true;
   }
-  return result;
+  return false;
 }
 
 const Rule* rule_of(std::span<const Rule> rules, std::string_view path) {

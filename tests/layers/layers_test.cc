@@ -109,6 +109,8 @@ INSTANTIATE_TEST_SUITE_P(
                "workers/puzzles/duel/solver.h"},
         Breach{"brute_force_includes_solver", "workers/puzzles/duel/brute_force.cc",
                "workers/puzzles/duel/solver.h"},
+        Breach{"brute_force_includes_a_table_of_the_solver",
+               "workers/puzzles/bishops/brute_force.cc", "workers/puzzles/bishops/rook_numbers.h"},
         Breach{"product_includes_tests", "client/main.cc", "tests/support/process.h"}),
     [](const auto& breach) { return breach.param.name; });
 

@@ -6,7 +6,7 @@
 //   a path ending in '/'   the headers of that folder (not of those below it)
 //   another path           that header, '*' as above
 //   ./                     the headers of the file's own folder
-//   !word                  not that one, whatever the other words say
+//   structs                the header named as the file's own folder: workers/puzzles/duel/duel.h
 //   messages               generated client, worker and common messages
 //   puzzle-messages        the generated messages of the file's own puzzle
 //   posix                  system headers that are not the C++ standard library
@@ -46,13 +46,10 @@ inline constexpr auto kRules = std::to_array<Rule>({
      "cli11 toml"},
 
     // Puzzles are leaves: their interface, their own folder, their own messages, big integers.
-    // What judges an answer must not share code with what found it.
-    {"workers/puzzles/*/validator.*",
-     "./ !./solver.h !./brute_force.h workers/puzzles/ gmp fmt puzzle-messages protobuf"},
-    {"workers/puzzles/*/checker.*",
-     "./ !./solver.h !./brute_force.h workers/puzzles/ gmp fmt puzzle-messages protobuf"},
-    {"workers/puzzles/*/brute_force.*",
-     "./ !./solver.h !./checker.h workers/puzzles/ gmp fmt puzzle-messages protobuf"},
+    // What judges an answer, and the brute force, share only the structs with what found it.
+    {"workers/puzzles/*/validator.*", "structs workers/puzzles/ gmp fmt"},
+    {"workers/puzzles/*/checker.*", "structs workers/puzzles/ gmp fmt"},
+    {"workers/puzzles/*/brute_force.*", "structs workers/puzzles/ gmp fmt"},
     {"workers/puzzles/*/*", "./ workers/puzzles/ gmp fmt puzzle-messages protobuf"},
     {"workers/puzzles/*", "workers/puzzles/ proto/base/ posix gmp fmt protobuf"},
 
