@@ -50,7 +50,8 @@ inline constexpr auto kRules = std::to_array<Rule>({
     {"workers/puzzles/*/validator.*", "structs workers/puzzles/ gmp fmt"},
     {"workers/puzzles/*/checker.*", "structs workers/puzzles/ gmp fmt"},
     {"workers/puzzles/*/brute_force.*", "structs workers/puzzles/ gmp fmt"},
-    {"workers/puzzles/*/*", "./ workers/puzzles/ gmp fmt puzzle-messages protobuf"},
+    {"workers/puzzles/*/*", "./ workers/puzzles/ proto/base/ gmp fmt puzzle-messages protobuf"},
+    {"workers/puzzles/registry.cc", "workers/puzzles/ workers/puzzles/*/*.h"},
     {"workers/puzzles/*", "workers/puzzles/ proto/base/ posix gmp fmt protobuf"},
 
     // The worker. The session is pure; the host owns the socket; the child runs the puzzles.
