@@ -18,8 +18,9 @@ fi
 base=${BARE_BASE:-/var/tmp/puzzled-bare-bookworm.tar}
 if [ ! -s "$base" ]; then
   echo "Making a bare Debian 12 once, kept in $base"
-  mmdebstrap --quiet --variant=minbase --include=ca-certificates bookworm "$base.new"
-  mv "$base.new" "$base"
+  # The suffix tells mmdebstrap to make an archive; the last step makes it whole or not there.
+  mmdebstrap --quiet --variant=minbase --include=ca-certificates bookworm "$base.part.tar"
+  mv "$base.part.tar" "$base"
 fi
 
 root=$(mktemp -d /var/tmp/puzzled-bare.XXXXXX)
