@@ -75,7 +75,7 @@ for job in "${jobs[@]}"; do
 done
 
 step "The one wrong answer (WA), put there so that you see one"
-wrong=$("$ctl" results "$bishops" --verdict wa --output csv | awk -F, '
+wrong=$("$ctl" results "$bishops" --verdict wa --output csv | tr -d '\r' | awk -F, '
   NR == 1 { for (i = 1; i <= NF; ++i) if ($i == "case") column = i; next }
   { print $column }')
 [ "$(wc -w <<<"$wrong")" = 1 ] || fail "expected exactly one wrong answer among the bishops"

@@ -232,10 +232,10 @@ TEST_F(CommandsTest, HigherPriorityIsGradedFirst) {
   Process worker = start_test_worker({"--slots", "1"});
   EXPECT_EQ(ctl({"wait", low, high}).exit_code, 0);
   // Only dispatches that were on their way before may be of the other job.
-  EXPECT_LE(status(high).at("finished").get<std::string>(),
-            status(low).at("finished").get<std::string>());
-  EXPECT_LE(results(high).back().at("graded").get<std::string>(),
-            results(low).back().at("graded").get<std::string>());
+  EXPECT_LE(status(high).at("finished_at").get<std::string>(),
+            status(low).at("finished_at").get<std::string>());
+  EXPECT_LE(results(high).back().at("graded_at").get<std::string>(),
+            results(low).back().at("graded_at").get<std::string>());
 }
 
 TEST_F(CommandsTest, AnInterruptedUploadIsResumed) {
