@@ -15,7 +15,7 @@ constexpr char kHole = '.';
 
 // All boards one move away, in ascending order of the position moved from.
 struct Step {
-  std::uint32_t from;  // from 1.
+  std::uint16_t from;  // from 1.
   std::string board;
 };
 std::vector<Step> steps(const std::string& board) {
@@ -26,7 +26,7 @@ std::vector<Step> steps(const std::string& board) {
     const bool slides = distance == 1;
     const bool jumps = distance == 2 && board[(from + hole) / 2] != board[from];
     if (!slides && !jumps) continue;
-    steps.push_back({static_cast<std::uint32_t>(from + 1), board});
+    steps.push_back({static_cast<std::uint16_t>(from + 1), board});
     std::swap(steps.back().board[from], steps.back().board[hole]);
   }
   return steps;

@@ -20,8 +20,9 @@ struct Instance {
   std::uint32_t n = 1;  // marbles of each colour, 1..kMarblesMax.
 };
 
-// The positions moved from, which is where the hole goes, in order.
-using Moves = std::vector<std::uint32_t>;
+// The positions moved from, which is where the hole goes, in order. Two bytes a
+// move: the largest answer has a million.
+using Moves = std::vector<std::uint16_t>;
 
 // wire.cc. The decoders throw InvalidWire, also for what breaks the rules of validator.cc.
 Instance decode_instance(std::string_view bytes);

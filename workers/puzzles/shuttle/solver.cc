@@ -16,7 +16,7 @@ void solve_direct(std::string_view instance, std::string& answer) {
     const std::uint32_t low = n + 2 - length;
     const std::uint32_t high = n + length;
     for (std::uint32_t i = 0; i < length; ++i) {
-      moves.push_back(p % 2 == 0 ? low + 2 * i : high - 2 * i);
+      moves.push_back(static_cast<std::uint16_t>(p % 2 == 0 ? low + 2 * i : high - 2 * i));
     }
   }
   encode_answer(moves, answer);

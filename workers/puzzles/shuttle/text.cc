@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <array>
 #include <charconv>
 
 #include "workers/puzzles/instance_reader.h"
@@ -39,7 +38,7 @@ class Claims : public ClaimReader {
     try {
       Moves moves;
       do {
-        moves.push_back(static_cast<std::uint32_t>(in_.require_int(1, kPositionMax, "a position")));
+        moves.push_back(static_cast<std::uint16_t>(in_.require_int(1, kPositionMax, "a position")));
       } while (!in_.at_end());
       encode_answer(moves, out.answer);
     } catch (const ParseError& error) {
@@ -71,13 +70,15 @@ std::unique_ptr<ClaimReader> read_claims(std::string_view text) {
 void format_answer(std::string_view answer, std::string& out) {
   const Moves moves = decode_answer(answer);
   constexpr std::size_t kBytesPerMove = 5;  // "2001" and what separates it.
-  out.reserve(out.size() + moves.size() * kBytesPerMove);
+  const std::size_t start = out.size();
+  out.resize(start + moves.size() * kBytesPerMove);
+  char* const end_max = out.data() + out.size();
+  char* end = out.data() + start;
   for (std::size_t i = 0; i < moves.size(); ++i) {
-    std::array<char, kBytesPerMove> number;
-    char* end = std::to_chars(number.begin(), number.end(), moves[i]).ptr;
+    end = std::to_chars(end, end_max, moves[i]).ptr;
     *end++ = (i + 1) % kMovesPerLine == 0 || i + 1 == moves.size() ? '\n' : ' ';
-    out.append(number.data(), end);
   }
+  out.resize(static_cast<std::size_t>(end - out.data()));
 }
 
 std::string format_instances(const std::vector<std::string>& instances) {
