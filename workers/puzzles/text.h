@@ -34,6 +34,9 @@ class ParseError : public std::runtime_error {
   Defect defect_;
 };
 
+// "LINE:COLUMN: message".
+std::string describe(const Defect& defect);
+
 // Text as it may be shown: control and non-ASCII bytes as \xNN, cut to `bytes_max` with "...".
 std::string printable(std::string_view text, std::size_t bytes_max = 40);
 
@@ -62,6 +65,10 @@ class TextReader {
   // nullopt: the text can still be understood.
   std::optional<std::int64_t> read_int(std::int64_t low, std::int64_t high, std::string_view name);
 
+  // The same, but a number out of range is a ParseError too: for counts that say how the text goes
+  // on, and for claimed answers.
+  std::int64_t require_int(std::int64_t low, std::int64_t high, std::string_view name);
+
   // Throws ParseError unless only white space is left.
   void expect_end(std::string_view what);
 
@@ -75,19 +82,38 @@ class TextReader {
   // At the end of the text: the line after the last line break (column 1 if it is empty).
   [[nodiscard]] Position position_of(std::size_t offset) const;
 
-  // Adds a defect at the token last returned; `found` is quoted as it stands.
+  // Adds a defect; `message` reads "found X, expected Y".
   void add_defect(Position at, std::string message) {
     defects_.push_back({at, std::move(message)});
   }
   [[nodiscard]] const std::vector<Defect>& defects() const { return defects_; }
+  // The same at the token last returned: found that token (or the end of the file), expected
+  // `expected`.
+  void add_found(std::string_view expected);
+  // Throws ParseError.
+  [[noreturn]] void fail_found(std::string_view expected) const;
   [[noreturn]] void fail(Position at, std::string message) const {
     throw ParseError({at, std::move(message)});
   }
 
  private:
+  struct Number {
+    std::int64_t value = 0;
+    bool in_range = false;
+  };
+  // Consumes a token that must be a plain decimal integer.
+  Number next_number(std::int64_t low, std::int64_t high, std::string_view name);
+  // Consumes white space and then the bytes up to the next; the token may be empty only at the end.
+  void advance();
+  void skip_white_space();
+  // Length of the white space character at `offset`: 0 none, 1, or 2 for CRLF.
+  [[nodiscard]] std::size_t white_space_at(std::size_t offset) const;
+  [[nodiscard]] std::string found(std::string_view expected) const;
+
   std::string_view text_;
   std::size_t offset_ = 0;
   std::size_t token_start_ = 0;
+  std::size_t token_end_ = 0;
   // Line starts are counted from the last position asked for.
   mutable std::size_t known_offset_ = 0;
   mutable std::size_t known_line_ = 1;
