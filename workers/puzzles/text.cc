@@ -98,8 +98,7 @@ std::string_view TextReader::token(std::string_view what) {
   return text_.substr(token_start_, token_end_ - token_start_);
 }
 
-TextReader::Number TextReader::next_number(std::int64_t low, std::int64_t high,
-                                           std::string_view name) {
+std::optional<TextReader::Number> TextReader::next_number(std::int64_t low, std::int64_t high) {
   // Nearly all tokens are short numbers: read them in one pass.
   skip_white_space();
   constexpr std::size_t kSafeDigits = 18;
@@ -112,27 +111,37 @@ TextReader::Number TextReader::next_number(std::int64_t low, std::int64_t high,
   if (plain && (at == text_.size() || white_space_at(at) != 0)) {
     token_start_ = offset_;
     token_end_ = offset_ = at;
-    return {value, low <= value && value <= high};
+    return Number{value, low <= value && value <= high};
   }
   advance();
   const std::string_view token = text_.substr(token_start_, token_end_ - token_start_);
-  if (!is_plain_integer(token)) fail_found(range_of(low, high, name));
+  if (!is_plain_integer(token)) return std::nullopt;
   const std::optional<std::int64_t> exact = value_of(token);
-  return {exact.value_or(0), exact && low <= *exact && *exact <= high};
+  return Number{exact.value_or(0), exact && low <= *exact && *exact <= high};
 }
 
 std::optional<std::int64_t> TextReader::read_int(std::int64_t low, std::int64_t high,
                                                  std::string_view name) {
-  const Number number = next_number(low, high, name);
-  if (number.in_range) return number.value;
+  const std::optional<Number> number = next_number(low, high);
+  if (!number) fail_found(range_of(low, high, name));
+  if (number->in_range) return number->value;
   add_found(range_of(low, high, name));
   return std::nullopt;
 }
 
+std::optional<std::int64_t> TextReader::read_number(std::int64_t low, std::int64_t high,
+                                                    std::string_view expected) {
+  const std::optional<Number> number = next_number(low, high);
+  if (!number) fail_found(expected);
+  if (number->in_range) return number->value;
+  add_found(expected);
+  return std::nullopt;
+}
+
 std::int64_t TextReader::require_int(std::int64_t low, std::int64_t high, std::string_view name) {
-  const Number number = next_number(low, high, name);
-  if (!number.in_range) fail_found(range_of(low, high, name));
-  return number.value;
+  const std::optional<Number> number = next_number(low, high);
+  if (!number || !number->in_range) fail_found(range_of(low, high, name));
+  return number->value;
 }
 
 void TextReader::expect_end(std::string_view what) {

@@ -65,7 +65,11 @@ class TextReader {
   // nullopt: the text can still be understood.
   std::optional<std::int64_t> read_int(std::int64_t low, std::int64_t high, std::string_view name);
 
-  // The same, but a number out of range is a ParseError too: for counts that say how the text goes
+  // The same with the whole of what is expected in words, where "NAME in LOW..HIGH" does not say it.
+  std::optional<std::int64_t> read_number(std::int64_t low, std::int64_t high,
+                                          std::string_view expected);
+
+  // As read_int, but a number out of range is a ParseError too: for counts that say how the text goes
   // on, and for claimed answers.
   std::int64_t require_int(std::int64_t low, std::int64_t high, std::string_view name);
 
@@ -101,8 +105,8 @@ class TextReader {
     std::int64_t value = 0;
     bool in_range = false;
   };
-  // Consumes a token that must be a plain decimal integer.
-  Number next_number(std::int64_t low, std::int64_t high, std::string_view name);
+  // Consumes a token; nullopt if it is not a plain decimal integer.
+  std::optional<Number> next_number(std::int64_t low, std::int64_t high);
   // Consumes white space and then the bytes up to the next; the token may be empty only at the end.
   void advance();
   void skip_white_space();
