@@ -48,7 +48,7 @@ inline constexpr auto kRules = std::to_array<Rule>({
      "daemon/net/ daemon/broker/ daemon/store/ proto/wire.h proto/base/ posix spdlog fmt"},
     {"daemon/*",
      "daemon/ daemon/broker/ daemon/store/ daemon/net/ proto/base/ proto/wire.h posix spdlog fmt "
-     "cli11 toml"},
+     "cli11 toml json"},
 
     // Puzzles are leaves: their interface, their own folder, their own messages, big integers.
     // What judges an answer, and the brute force, share only the structs with what found it.
