@@ -94,8 +94,8 @@ TEST_P(CasesTest, GradedAndExportedByteForByte) {
 
 TEST_P(CasesTest, WithoutAnswersTheVerdictIsSolved) {
   Process daemon = start_daemon();
-  const std::string job = submit({GetParam(), inputs_of(kCases / GetParam()).front(),
-                                  "--no-answers"});
+  const std::string job =
+      submit({GetParam(), inputs_of(kCases / GetParam()).front(), "--no-answers"});
   EXPECT_EQ(ctl({"wait", job}).exit_code, 0);
   const std::vector<Json> rows = results(job);
   EXPECT_EQ(count(rows, "SOLVED"), rows.size());

@@ -8,11 +8,11 @@ namespace puzzled::testing {
 namespace {
 
 namespace fs = std::filesystem;
+using std::chrono::seconds;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
-using std::chrono::seconds;
 
 class CommandsTest : public EndToEnd {
  protected:
@@ -93,8 +93,8 @@ TEST_F(CommandsTest, KeepGoingSubmitsTheGoodCases) {
   EXPECT_THAT(ended.err, HasSubstr("a.in:2:3: error: found "));
   EXPECT_THAT(ended.err, HasSubstr("a.in:3:1: error: found "));
   EXPECT_THAT(labels("1"), ElementsAre("a#1", "a#2", "a#3", "a#4", "b#1"));
-  EXPECT_THAT(verdicts("1"), ElementsAre("SOLVED", "INVALID_INSTANCE", "INVALID_INSTANCE",
-                                         "SOLVED", "SOLVED"));
+  EXPECT_THAT(verdicts("1"),
+              ElementsAre("SOLVED", "INVALID_INSTANCE", "INVALID_INSTANCE", "SOLVED", "SOLVED"));
   // A file with a case that lacks an answer is not written, and named.
   const Ended exported = ctl({"export", "1", path("exported")});
   EXPECT_EQ(exported.exit_code, 1);
@@ -160,9 +160,8 @@ TEST_F(CommandsTest, HostileNamesComeThroughAndDoNotReachTheTerminal) {
   file("t/..in", "1 1\n0 0\n");
   const std::string job =
       submit({"bishops", path("t"), "--name", "\x1b]0;owned\x07 \xe2\x80\xae", "--wait"});
-  for (const Arguments& command :
-       {Arguments{"results", job}, Arguments{"jobs"}, Arguments{"status", job},
-        Arguments{"show", job, "1"}}) {
+  for (const Arguments& command : {Arguments{"results", job}, Arguments{"jobs"},
+                                   Arguments{"status", job}, Arguments{"show", job, "1"}}) {
     const std::string out = ctl_out(command);
     EXPECT_THAT(out, Not(HasSubstr("\x1b"))) << command.front();
     EXPECT_THAT(out, Not(HasSubstr("\xff"))) << command.front();
@@ -310,8 +309,7 @@ TEST_F(CommandsTest, CancellingAFinishedJobIsRefused) {
 
 TEST_F(CommandsTest, AnInterruptedWaitIs130AndTheJobGoesOn) {
   Process daemon = start_daemon({"--workers", "0"});
-  Process waiting =
-      start({kCtl, "submit", "bishops", file("a.in", bishops_file(10)), "--wait"});
+  Process waiting = start({kCtl, "submit", "bishops", file("a.in", bishops_file(10)), "--wait"});
   ASSERT_TRUE(eventually([&] { return !waiting.out().empty(); })) << "the id comes first";
   waiting.signal(SIGINT);
   const auto ended = waiting.wait(seconds(60));

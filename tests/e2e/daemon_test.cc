@@ -12,10 +12,10 @@
 namespace puzzled::testing {
 namespace {
 
+using std::chrono::seconds;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using std::chrono::seconds;
 
 class DaemonTest : public EndToEnd {
  protected:
