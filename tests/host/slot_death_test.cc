@@ -54,8 +54,8 @@ TEST(SlotDeath, NamesTheSignalOrTheExitCode) {
 }
 
 TEST(SlotDeath, ACrashThatDoesNotComeBackCostsNothing) {
-  const auto marker = std::filesystem::temp_directory_path() /
-                      ("puzzled-slot-test-" + std::to_string(::getpid()));
+  const auto marker =
+      std::filesystem::temp_directory_path() / ("puzzled-slot-test-" + std::to_string(::getpid()));
   std::filesystem::remove(marker);
   ::setenv(kMarkerVariable, marker.c_str(), 1);
   const proto::CaseResult result = run_trouble("crash-once", proto::SOLVED);

@@ -62,7 +62,7 @@ void crash_throw(std::string&) { throw std::logic_error("a solver's bug"); }
 int dig(int depth) {  // NOLINT(misc-no-recursion)
   volatile char room[4096] = {};
   room[depth % 4096] = 1;
-  return dig(depth + 1) + room[0];
+  return sink == 0 ? dig(depth + 1) + room[0] : depth;
 }
 void crash_stack(std::string&) {
   std::signal(SIGSEGV, SIG_DFL);
@@ -154,18 +154,18 @@ const std::vector<const Puzzle*>& all_puzzles() {
   static const Puzzle test_bishops = make_test_bishops();
   static const std::vector<const Puzzle*> puzzles = {
 #if __has_include("workers/puzzles/chinese_checkers/chinese_checkers.h")
-      &chinese_checkers::puzzle(),
+    &chinese_checkers::puzzle(),
 #endif
 #if __has_include("workers/puzzles/shuttle/shuttle.h")
-      &shuttle::puzzle(),
+    &shuttle::puzzle(),
 #endif
 #if __has_include("workers/puzzles/duel/duel.h")
-      &duel::puzzle(),
+    &duel::puzzle(),
 #endif
 #if __has_include("workers/puzzles/draughts/draughts.h")
-      &draughts::puzzle(),
+    &draughts::puzzle(),
 #endif
-      &test_bishops,
+    &test_bishops,
   };
   return puzzles;
 }
