@@ -96,8 +96,7 @@ constexpr Distances make_distances(bool target_occupied) {
     const auto pivot = static_cast<unsigned>(std::countr_zero(bits)) + 1;
     if (2 * pivot > kReach) continue;
     const unsigned up_to_target = bits & ((1U << (2 * pivot)) - 1);
-    const unsigned wanted =
-        (1U << (pivot - 1)) | (target_occupied ? 1U << (2 * pivot - 1) : 0U);
+    const unsigned wanted = (1U << (pivot - 1)) | (target_occupied ? 1U << (2 * pivot - 1) : 0U);
     if (up_to_target != wanted) continue;
     distances.ahead[bits] = static_cast<std::uint8_t>(2 * pivot);
     distances.behind[reverse_reach(bits)] = static_cast<std::uint8_t>(2 * pivot);
@@ -189,9 +188,8 @@ Answer solve_bitboard(const Instance& instance) {
   if (2 * instance.size() <= kCells) {
     Lines lines = kEmptyBoard;
     for_each_id(instance.low, instance.high, [&](unsigned id) { lines.flip(id); });
-    for_each_id(instance.low, instance.high, [&](unsigned id) {
-      answer.moves += count_reachable(frontier, lines, id);
-    });
+    for_each_id(instance.low, instance.high,
+                [&](unsigned id) { answer.moves += count_reachable(frontier, lines, id); });
     return answer;
   }
   // On a crowded board few checkers can move: find them from the free cells, which are fewer.

@@ -38,8 +38,7 @@ void decode_answer(std::string_view bytes, Answer& answer);
 void encode_answer(const Answer& answer, std::string& out);
 
 // validator.cc. The only instances that can break the rules are those of bytes that are no pieces.
-std::optional<std::string> find_fault(std::string_view squares);
-std::optional<std::string> validate(std::string_view instance);
+std::optional<std::string> defect_of(std::string_view squares);
 
 // checker.cc
 CheckResult check(std::string_view instance, std::string_view claimed, std::string_view right);
@@ -48,8 +47,8 @@ CheckResult check(std::string_view instance, std::string_view claimed, std::stri
 void solve_rays(const Instance& instance, Answer& answer);
 void solve_brute_force(const Instance& instance, Answer& answer);
 
-// generator.cc
-Instance generate(Rng& rng, int size);
+// generator.cc: as Puzzle::generate.
+std::string generate(Rng& rng, int size);
 
 // text.cc
 std::unique_ptr<InstanceReader> read_instances(std::string_view text);

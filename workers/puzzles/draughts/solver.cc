@@ -179,8 +179,7 @@ class Search {
     const int up_left = std::countl_zero(up(falling, row));
     const int up_right = std::countl_zero(up(rising, row));
     if (!is_king) return static_cast<std::size_t>((up_left > 0) + (up_right > 0));
-    return static_cast<std::size_t>(up_left + up_right +
-                                    std::countr_zero(down(falling, row)) +
+    return static_cast<std::size_t>(up_left + up_right + std::countr_zero(down(falling, row)) +
                                     std::countr_zero(down(rising, row)));
   }
 
@@ -189,7 +188,7 @@ class Search {
   std::array<std::uint8_t, kPadded> victims_{};  // 1: an enemy that is not captured
   std::array<std::uint8_t, kSquares> own_;
   int own_count_ = 0;
-  int most_ = 0;            // captures of the operations counted so far
+  int most_ = 0;           // captures of the operations counted so far
   std::size_t count_ = 0;  // those of the piece being moved
   Answer& answer_;
 };

@@ -45,8 +45,7 @@ Answer decode_answer(std::string_view bytes);
 void encode_answer(const Answer& answer, std::string& out);
 
 // validator.cc: what breaks the rules, if anything.
-std::optional<std::string> find_fault(const Instance& instance);
-std::optional<std::string> validate(std::string_view instance);
+std::optional<std::string> defect_of(const Instance& instance);
 
 // checker.cc
 CheckResult check(std::string_view instance, std::string_view claimed, std::string_view right);
@@ -55,8 +54,8 @@ CheckResult check(std::string_view instance, std::string_view claimed, std::stri
 Answer solve_sweep(const Instance& instance);
 Answer solve_brute_force(const Instance& instance);
 
-// generator.cc
-std::vector<std::uint64_t> generate(Rng& rng, int size);
+// generator.cc: as Puzzle::generate.
+std::string generate(Rng& rng, int size);
 
 // text.cc
 std::unique_ptr<InstanceReader> read_instances(std::string_view text);

@@ -105,7 +105,8 @@ template <std::size_t kCount, typename Visit>
 [[gnu::always_inline]] inline void unroll(Visit visit) {
   [&]<std::size_t... kI>(std::index_sequence<kI...>) [[gnu::always_inline]] {
     (visit(std::integral_constant<std::size_t, kI>{}), ...);
-  }(std::make_index_sequence<kCount>{});
+  }
+  (std::make_index_sequence<kCount>{});
 }
 
 // What each state with the rear token to move is worth to it, for one cell of the front token.
