@@ -9,9 +9,10 @@
 namespace puzzled {
 
 const std::vector<const Puzzle*>& all_puzzles() {
-  static const std::vector<const Puzzle*> puzzles = {&chinese_checkers::puzzle(),
-                                                     &shuttle::puzzle(), &duel::puzzle(),
-                                                     &draughts::puzzle(), &bishops::puzzle()};
+  static const std::vector<const Puzzle*> puzzles = {
+      &chinese_checkers::puzzle(), &shuttle::puzzle(), &duel::puzzle(),
+      &draughts::puzzle(),         &bishops::puzzle(),
+  };
   return puzzles;
 }
 
