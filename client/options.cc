@@ -262,10 +262,10 @@ class Parser {
   }
 
   static void add_id(CLI::App* command, const char* name, std::uint64_t& target) {
-    add_read(command, name,
-             name == std::string_view("JOB") ? "Number of a job" : "Number of a case",
-             [&target](const std::string& text) { target = id_number(text); })
-        ->required();
+    const char* about = name == std::string_view("JOB") ? "Number of a job" : "Number of a case";
+    add_read(command, name, "", about, [&target](const std::string& text) {
+      target = id_number(text);
+    })->required();
   }
 
   // Help of the command that was named, else of all.
