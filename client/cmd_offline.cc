@@ -25,7 +25,7 @@ bool check_file(const Puzzle& puzzle, const TestFile& file, Context& context,
 int run_puzzles(const PuzzlesOptions&, Context& context) {
   const std::unique_ptr<RecordWriter> writer = record_writer(context.global.output,
                                                              {{"puzzle", "PUZZLE"},
-                                                              {"title", "TITLE"},
+                                                              {"title", "TITLE", false, 80},
                                                               {"solvers", "SOLVERS"},
                                                               {"limits", "LIMITS", false, 120},
                                                               {"source", ""}},

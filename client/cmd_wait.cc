@@ -238,9 +238,11 @@ int wait_for_jobs(Connection& connection, const WaitOptions& options, std::ostre
     }
   } catch (const Failure& failure) {
     if (failure.exit_code() == kExitInterrupted || failure.exit_code() == kExitUnreachable) {
-      throw Failure(failure.exit_code(), failure.what(),
-                    fmt::format("{} {} without this; wait again: {}", job_list(options.jobs),
-                                options.jobs.size() == 1 ? "goes on" : "go on", again));
+      const std::string goes_on = failure.advice().empty()
+                                      ? fmt::format("{} {} without this", job_list(options.jobs),
+                                                    options.jobs.size() == 1 ? "goes on" : "go on")
+                                      : failure.advice();
+      throw Failure(failure.exit_code(), failure.what(), goes_on + "; wait again: " + again);
     }
     throw;
   }

@@ -50,9 +50,10 @@ std::uint64_t id_number(const std::string& text) {
 }
 
 // Options whose text is read by one of the functions above.
-CLI::Option* add_read(CLI::App* app, const std::string& name, const std::string& about,
+CLI::Option* add_read(CLI::App* app, const std::string& name, const std::string& type,
+                      const std::string& about,
                       const std::function<void(const std::string&)>& read) {
-  return app->add_option_function<std::string>(name, read, about);
+  return app->add_option_function<std::string>(name, read, about)->type_name(type);
 }
 
 class Parser {
@@ -100,6 +101,7 @@ class Parser {
     app_.add_option("--endpoint", global.endpoint,
                     "The daemon's ipc:// or tcp:// endpoint (default: PUZZLED_ENDPOINT, else "
                     "where a daemon listens by default)")
+        ->type_name("ENDPOINT")
         ->envname("PUZZLED_ENDPOINT");
     const std::map<std::string, OutputFormat> formats = {{"table", OutputFormat::kTable},
                                                          {"csv", OutputFormat::kCsv},
@@ -119,8 +121,8 @@ class Parser {
             "auto, always or never")
         ->check(CLI::IsMember({"auto", "always", "never"}));
     app_.add_flag("--quiet,-q", global.quiet, "Only errors on standard error");
-    add_read(&app_, "--connect-timeout", "How long to try to reach a daemon (default 5s)",
-             [&global](const std::string& text) {
+    add_read(&app_, "--connect-timeout", "DURATION",
+             "How long to try to reach a daemon (default 5s)", [&global](const std::string& text) {
                const std::uint64_t ms = duration_us(text) / 1000;
                global.connect_timeout_ms =
                    static_cast<std::uint32_t>(std::min(ms, kMillisecondsMax));
@@ -132,43 +134,58 @@ class Parser {
     add_command("puzzles", "List puzzles, their solvers and limits", puzzles);
     SolveOptions* solve = nullptr;
     CLI::App* command = add_command("solve", "Solve a test file here, without a daemon", solve);
-    command->add_option("PUZZLE", solve->puzzle, "See \"puzzlectl puzzles\"")->required();
-    command->add_option("FILE", solve->file, "Test file; - or none: standard input");
-    command->add_option("--solver", solve->solver, "Default: the puzzle's first");
+    command->add_option("PUZZLE", solve->puzzle, "See \"puzzlectl puzzles\"")
+        ->type_name("")
+        ->required();
+    command->add_option("FILE", solve->file, "Test file; - or none: standard input")->type_name("");
+    command->add_option("--solver", solve->solver, "Default: the puzzle's first")
+        ->type_name("SOLVER");
     ValidateOptions* validate = nullptr;
     command = add_command("validate", "Check test files here, without a daemon", validate);
-    command->add_option("PUZZLE", validate->puzzle, "See \"puzzlectl puzzles\"")->required();
+    command->add_option("PUZZLE", validate->puzzle, "See \"puzzlectl puzzles\"")
+        ->type_name("")
+        ->required();
     command->add_option("FILE", validate->paths, "Files, folders, - for standard input")
+        ->type_name("")
         ->required();
   }
 
   void add_submit() {
     SubmitOptions* submit = nullptr;
     CLI::App* command = add_command("submit", "Submit test files to be graded as a job", submit);
-    command->add_option("PUZZLE", submit->puzzle, "See \"puzzlectl puzzles\"")->required();
-    command->add_option("PATH", submit->paths, "Files, folders (their *.in), - for standard input");
-    command->add_option("--files-from", submit->files_from,
-                        "A file with one more PATH a line; - for standard input");
+    command->add_option("PUZZLE", submit->puzzle, "See \"puzzlectl puzzles\"")
+        ->type_name("")
+        ->required();
+    command->add_option("PATH", submit->paths, "Files, folders (their *.in), - for standard input")
+        ->type_name("");
+    command
+        ->add_option("--files-from", submit->files_from,
+                     "A file with one more PATH a line; - for standard input")
+        ->type_name("FILE");
     command->add_flag("--recursive,-r", submit->recursive, "Look into subfolders too");
-    command->add_option("--name", submit->name, "A name for people");
-    command->add_option("--solver", submit->solver, "Default: the puzzle's first");
+    command->add_option("--name", submit->name, "A name for people")->type_name("NAME");
+    command->add_option("--solver", submit->solver, "Default: the puzzle's first")
+        ->type_name("SOLVER");
     command->add_option("--priority", submit->priority, "-100..100, higher first (default 0)")
+        ->type_name("N")
         ->check(CLI::Range(-100, 100));
     add_read(
-        command, "--time-limit", "CPU time of one case (default 10s)",
+        command, "--time-limit", "DURATION", "CPU time of one case (default 10s)",
         [submit](const std::string& text) { submit->time_limit_us = positive_duration_us(text); });
     add_read(
-        command, "--memory-limit", "Memory of one case (default 256MiB)",
+        command, "--memory-limit", "SIZE", "Memory of one case (default 256MiB)",
         [submit](const std::string& text) { submit->memory_limit_bytes = positive_size(text); });
     CLI::Option* answers =
-        command->add_option("--answers", submit->answers_folder,
-                            "Folder with NAME.ans or NAME.out to grade (default: beside NAME.in)");
+        command
+            ->add_option("--answers", submit->answers_folder,
+                         "Folder with NAME.ans or NAME.out to grade (default: beside NAME.in)")
+            ->type_name("DIR");
     command->add_flag("--no-answers", submit->no_answers, "Only solve, grade no answers")
         ->excludes(answers);
     command->add_flag("--wait", submit->wait, "Wait until the job is done, as \"wait\" does");
     command->add_flag("--keep-going", submit->keep_going,
                       "Submit the good cases of invalid files too; ends with exit code 2");
-    add_read(command, "--resume", "Go on with the upload of this job",
+    add_read(command, "--resume", "JOB", "Go on with the upload of this job",
              [submit](const std::string& text) { submit->resume = id_number(text); });
   }
 
@@ -183,16 +200,18 @@ class Parser {
             },
             "Job numbers")
         ->required();
-    command->add_option("--fail-on", wait->fail_on,
-                        "Verdicts that make the exit code 1, or none (default: all but OK, AC)");
-    add_read(command, "--timeout", "Give up after that long, with exit code 3",
+    command
+        ->add_option("--fail-on", wait->fail_on,
+                     "Verdicts that make the exit code 1, or none (default: all but OK, AC)")
+        ->type_name("VERDICTS");
+    add_read(command, "--timeout", "DURATION", "Give up after that long, with exit code 3",
              [wait](const std::string& text) { wait->timeout_ms = duration_us(text) / 1000; });
   }
 
   void add_queries() {
     JobsOptions* jobs = nullptr;
     CLI::App* command = add_command("jobs", "List jobs, the newest first", jobs);
-    add_read(command, "--limit", "At most that many (default 20, 0: all)",
+    add_read(command, "--limit", "N", "At most that many (default 20, 0: all)",
              [jobs](const std::string& text) { jobs->limit = number(text); });
     StatusOptions* status = nullptr;
     command = add_command("status", "Tell all about a job", status);
@@ -201,13 +220,15 @@ class Parser {
     command = add_command("results", "List the results of a job", results);
     add_id(command, "JOB", results->job);
     command->add_option("--verdict", results->verdicts, "Only these, e.g. wa,tle")
+        ->type_name("VERDICTS")
         ->delimiter(',')
         ->allow_extra_args(false)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    command->add_option("--label", results->label_glob, "Only labels that match, e.g. \"a*#1\"");
-    add_read(command, "--limit", "At most that many rows",
+    command->add_option("--label", results->label_glob, "Only labels that match, e.g. \"a*#1\"")
+        ->type_name("GLOB");
+    add_read(command, "--limit", "N", "At most that many rows",
              [results](const std::string& text) { results->limit = number(text); });
-    add_read(command, "--after", "Only cases with larger numbers",
+    add_read(command, "--after", "CASE", "Only cases with larger numbers",
              [results](const std::string& text) { results->after = number(text); });
     ShowOptions* show = nullptr;
     command = add_command("show", "Show one case: instance, answers, verdict, history", show);
@@ -224,7 +245,7 @@ class Parser {
     CLI::App* command =
         add_command("export", "Write one .ans per submitted file into a folder", exported);
     add_id(command, "JOB", exported->job);
-    command->add_option("DIR", exported->folder, "Created if need be")->required();
+    command->add_option("DIR", exported->folder, "Created if need be")->type_name("")->required();
     command->add_flag("--force", exported->force, "Overwrite files that exist");
     CancelOptions* cancel = nullptr;
     command = add_command("cancel", "Cancel what is not graded yet of a job", cancel);
@@ -237,25 +258,29 @@ class Parser {
     CLI::App* command = add_command("__complete", "", complete);
     command->group("");  // hidden
     command->add_option("WHAT", complete->what)->required();
-    command->add_option("PUZZLE", complete->puzzle);
+    command->add_option("PUZZLE", complete->puzzle)->type_name("");
   }
 
   static void add_id(CLI::App* command, const char* name, std::uint64_t& target) {
-    add_read(command, name,
-             name == std::string_view("JOB") ? "Number of a job" : "Number of a case",
-             [&target](const std::string& text) { target = id_number(text); })
-        ->required();
+    const char* about = name == std::string_view("JOB") ? "Number of a job" : "Number of a case";
+    add_read(command, name, "", about, [&target](const std::string& text) {
+      target = id_number(text);
+    })->required();
   }
 
   // Help of the command that was named, else of all.
   std::string help() const {
     for (const CLI::App* command : app_.get_subcommands()) {
-      return command->help("puzzlectl " + command->get_name());
+      return command->help("puzzlectl");
     }
     return app_.help();
   }
 
   std::string describe(const CLI::ParseError& error) const {
+    // An unknown first word is what CLI11 calls a missing command.
+    if (app_.get_subcommands().empty() && app_.remaining_size() > 0) {
+      return "there is no command \"" + app_.remaining().front() + "\"";
+    }
     std::string text = error.what();
     std::ranges::replace(text, '\n', ' ');
     return text;
