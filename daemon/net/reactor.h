@@ -29,9 +29,8 @@ class Reactor {
     Broker& broker;
     StoreThread& store;
     ReadThread& reads;
-    const Waker& waker;     // woken by both threads
-    LocalWorkers* workers;  // may be null
-    int signals;            // descriptor that gives signalfd_siginfo; SIGTERM and SIGINT drain
+    const Waker& waker;  // woken by both threads
+    int signals;         // descriptor that gives signalfd_siginfo; SIGTERM and SIGINT drain
   };
 
   Reactor(zmq::context_t& context, NetOptions options, Parts parts, codec::DaemonFacts facts);
