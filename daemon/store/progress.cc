@@ -29,9 +29,10 @@ std::string totals_sql() {
 
 Progress::Progress(sqlite::Connection& connection)
     : read_(connection,
-            "SELECT c.first_case, c.case_count, p.done, p.verdicts FROM chunks c "
+            "SELECT c.first_case, c.case_count, p.done, p.present, p.verdicts FROM chunks c "
             "LEFT JOIN progress p ON p.id = ?2 WHERE c.id = ?1"),
-      write_(connection, "INSERT OR REPLACE INTO progress (id, done, verdicts) VALUES (?, ?, ?)"),
+      write_(connection,
+             "INSERT OR REPLACE INTO progress (id, done, present, verdicts) VALUES (?, ?, ?, ?)"),
       write_totals_(connection, totals_sql()) {}
 
 Progress::Chunk& Progress::chunk(JobId job, ChunkNo chunk_no) {
@@ -46,7 +47,8 @@ Progress::Chunk& Progress::chunk(JobId job, ChunkNo chunk_no) {
   chunk.first_case = read_.number(0);
   const std::uint32_t case_count = read_.number32(1);
   chunk.done = read_.number32(2);
-  chunk.verdicts = read_.null(3) ? std::string(case_count, '\0') : read_.string(3);
+  chunk.present = read_.number32(3);
+  chunk.verdicts = read_.null(4) ? std::string(case_count, '\0') : read_.string(4);
   if (chunk.verdicts.size() != case_count) {
     throw sqlite::corrupt(
         fmt::format("chunk {} of job {} has a progress row of another size", chunk_no, job.value));
@@ -61,6 +63,7 @@ void Progress::add(JobId job, Chunk& chunk, CaseNo case_no, Verdict verdict) {
   ASSERT(chunk.verdicts[position] == 0);  // one result per case and generation
   chunk.verdicts[position] = static_cast<char>(verdict);
   ++chunk.done;
+  chunk.present |= 1U << static_cast<unsigned>(verdict);
   chunk.changed = true;
   if (last_counts_ == nullptr || last_job_ != job) {
     last_counts_ = &added_[job];
@@ -73,7 +76,9 @@ void Progress::flush() {
   if (added_.empty()) return;
   for (const auto& [key, chunk] : chunks_) {
     if (!chunk.changed) continue;
-    write_.run(keys::progress(key.first, key.second), chunk.done, sqlite::Blob{chunk.verdicts});
+    const std::uint32_t open = chunk.done < chunk.verdicts.size() ? 1 : 0;
+    write_.run(keys::progress(key.first, key.second), chunk.done, (chunk.present & ~1U) | open,
+               sqlite::Blob{chunk.verdicts});
   }
   for (const auto& [job, counts] : added_) {
     const std::uint64_t done = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});

@@ -28,6 +28,7 @@ class Progress {
   struct Chunk {
     std::uint64_t first_case = 0;
     std::uint32_t done = 0;
+    std::uint32_t present = 0;  // bit v: a case has verdict v
     bool changed = false;
     std::string verdicts;  // one byte a case, 0 while it has none
   };

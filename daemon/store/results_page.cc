@@ -36,9 +36,9 @@ std::uint64_t bytes_of(const query::ResultRow& row) {
 ResultsPager::ResultsPager(sqlite::Connection& connection, const StoreOptions& options)
     : options_(options),
       chunks_(connection,
-              "SELECT c.first_case, c.case_count, p.verdicts FROM chunks c "
+              "SELECT c.id, c.first_case, c.case_count, p.verdicts FROM chunks c "
               "LEFT JOIN progress p ON p.id = ?3 + (c.id & 4294967295) "
-              "WHERE c.id >= ?1 AND c.id < ?2 ORDER BY c.id"),
+              "WHERE c.id >= ?1 AND c.id < ?2 AND coalesce(p.present, 1) & ?4 ORDER BY c.id"),
       chunk_start_(connection, "SELECT first_case FROM chunks WHERE id = ?"),
       result_(connection,
               "SELECT verdict, time_us, memory_bytes, attempt, worker, solver_version, graded_ms, "
@@ -84,12 +84,12 @@ query::ResultsPage ResultsPager::page(const query::ListResults& query, const Job
 
 void ResultsPager::choose_verdicts(const query::ListResults& query, const Job& job) {
   wanted_.clear();
+  wanted_set_ = 0;
   const auto want = [&](Verdict verdict) {
-    if (verdict != Verdict::kCancelled) {
-      wanted_.push_back(static_cast<char>(verdict));
-    } else if (job.cancelled) {
-      wanted_.push_back('\0');
-    }
+    const auto byte = verdict == Verdict::kCancelled ? 0U : static_cast<unsigned>(verdict);
+    if (byte == 0 && !job.cancelled) return;
+    wanted_.push_back(static_cast<char>(byte));
+    wanted_set_ |= 1U << byte;
   };
   if (query.verdicts.empty()) {
     for (std::size_t i = 1; i < kVerdictCount; ++i) want(static_cast<Verdict>(i));
@@ -98,34 +98,57 @@ void ResultsPager::choose_verdicts(const query::ListResults& query, const Job& j
   }
 }
 
-bool ResultsPager::next_chunk() {
-  ++steps_;
+void ResultsPager::next_chunk() {
+  const std::uint32_t before = chunk_.number;
   walking_ = chunks_.step();
-  if (!walking_) return false;
-  chunk_.first_case = chunks_.number(0);
-  if (chunks_.null(2)) {
-    chunk_.verdicts.assign(chunks_.number32(1), '\0');
+  // Chunks that SQLite passed over by themselves count as well.
+  steps_ += (walking_ ? static_cast<std::uint32_t>(keys::number(chunks_.integer(0))) : walk_end_) -
+            before;
+  if (!walking_) return;
+  chunk_.number = static_cast<std::uint32_t>(keys::number(chunks_.integer(0)));
+  chunk_.first_case = chunks_.number(1);
+  if (chunks_.null(3)) {
+    chunk_.verdicts.assign(chunks_.number32(2), '\0');
   } else {
-    chunk_.verdicts = chunks_.bytes(2);
+    chunk_.verdicts = chunks_.bytes(3);
   }
-  return true;
+}
+
+void ResultsPager::start_walk(const query::ListResults& query, const Job& job, std::uint64_t from) {
+  const std::uint32_t chunk_no = chunk_of(query.job, job.chunk_count, from);
+  const std::uint64_t left = kPageStepsMax - std::min(steps_, kPageStepsMax - 1);
+  walk_end_ = static_cast<std::uint32_t>(std::min<std::uint64_t>(job.chunk_count, chunk_no + left));
+  chunks_.reset();
+  chunks_.bind(keys::chunk(query.job, chunk_no), keys::chunk(query.job, walk_end_),
+               keys::progress(query.job, 0), wanted_set_);
+  chunk_.number = chunk_no;
+  next_chunk();
 }
 
 bool ResultsPager::seek_chunk(const query::ListResults& query, const Job& job,
-                              std::uint64_t case_no) {
-  if (walking_ && case_no >= chunk_.first_case) {
-    // Mostly it is this chunk or the next one that is not empty.
-    for (int i = 0; i < 4; ++i) {
-      if (case_no < chunk_.end()) return true;
-      if (!next_chunk()) return false;
-    }
-    if (case_no < chunk_.end()) return true;
+                              std::uint64_t& from) {
+  const auto behind = [&] { return walking_ && from >= chunk_.end(); };
+  if (!walking_) start_walk(query, job, from);
+  // Mostly it is this chunk or the next one that has a match; a jump over files may go far.
+  for (int i = 0; i < 4 && behind(); ++i) next_chunk();
+  if (behind()) start_walk(query, job, from);
+  while (behind()) next_chunk();
+  if (!walking_) {
+    from = walk_end_ < job.chunk_count ? std::max(from, first_case(query.job, walk_end_))
+                                       : job.case_count + 1;
+    return false;
   }
-  const std::uint32_t chunk_no = chunk_of(query.job, job.chunk_count, case_no);
-  chunks_.reset();
-  chunks_.bind(keys::chunk(query.job, chunk_no), keys::chunk(query.job, job.chunk_count),
-               keys::progress(query.job, 0));
-  return next_chunk() && case_no >= chunk_.first_case && case_no < chunk_.end();
+  if (from >= chunk_.first_case) return true;
+  from = chunk_.first_case;  // no chunk before this one has a match
+  return false;
+}
+
+std::uint64_t ResultsPager::first_case(JobId job, std::uint32_t chunk_no) {
+  ++steps_;
+  const sqlite::ResetAtEnd reset(chunk_start_);
+  chunk_start_.bind(keys::chunk(job, chunk_no));
+  if (!chunk_start_.step()) throw sqlite::corrupt("a chunk is missing");
+  return chunk_start_.number(0);
 }
 
 std::uint32_t ResultsPager::chunk_of(JobId job, std::uint32_t chunk_count, std::uint64_t case_no) {
@@ -133,12 +156,8 @@ std::uint32_t ResultsPager::chunk_of(JobId job, std::uint32_t chunk_count, std::
   std::uint32_t low = 0;
   std::uint32_t high = chunk_count == 0 ? 0 : chunk_count - 1;
   while (low < high) {
-    ++steps_;
     const std::uint32_t middle = low + (high - low + 1) / 2;
-    const sqlite::ResetAtEnd reset(chunk_start_);
-    chunk_start_.bind(keys::chunk(job, middle));
-    if (!chunk_start_.step()) throw sqlite::corrupt("a chunk is missing");
-    if (chunk_start_.number(0) <= case_no) {
+    if (first_case(job, middle) <= case_no) {
       low = middle;
     } else {
       high = middle - 1;
@@ -156,7 +175,7 @@ bool ResultsPager::next_match(const query::ListResults& query, const Job& job,
       return false;
     }
   }
-  if (!seek_chunk(query, job, from)) throw sqlite::corrupt("cases and chunks do not agree");
+  if (!seek_chunk(query, job, from)) return false;
   // memchr for each wanted verdict looks through a chunk faster than one loop over its bytes.
   const char* begin = chunk_.verdicts.data() + (from - chunk_.first_case);
   const char* end = chunk_.verdicts.data() + chunk_.verdicts.size();

@@ -38,13 +38,17 @@ class ResultsPager {
 
  private:
   struct Chunk {
+    std::uint32_t number = 0;
     std::uint64_t first_case = 1;
     std::string verdicts;  // one byte a case; 0: none
     [[nodiscard]] std::uint64_t end() const { return first_case + verdicts.size(); }
   };
 
-  bool seek_chunk(const query::ListResults& query, const Job& job, std::uint64_t case_no);
-  bool next_chunk();
+  // Whether `chunk_` now holds case `from`; if not, `from` is where to look next.
+  bool seek_chunk(const query::ListResults& query, const Job& job, std::uint64_t& from);
+  void start_walk(const query::ListResults& query, const Job& job, std::uint64_t from);
+  void next_chunk();
+  std::uint64_t first_case(JobId job, std::uint32_t chunk_no);
   // Whether the filters let case `from` through; if not, `from` is where to look next.
   bool next_match(const query::ListResults& query, const Job& job, std::uint64_t& from);
   void read_row(const query::ListResults& query, std::uint64_t case_no, query::ResultRow& row);
@@ -66,7 +70,9 @@ class ResultsPager {
   std::string wanted_;       // verdict bytes to show, 0 for open cases of a cancelled job
   std::string glob_prefix_;  // what a label must start with to match
   Chunk chunk_;
-  bool walking_ = false;  // chunks_ stands on chunk_
+  std::uint32_t wanted_set_ = 0;  // the same as bits, as progress.present
+  std::uint32_t walk_end_ = 0;    // the chunk before which the walk over chunks_ ends
+  bool walking_ = false;          // chunks_ stands on chunk_
   std::uint64_t steps_ = 0;
 };
 

@@ -58,6 +58,7 @@ CREATE TABLE chunk_cases (
 CREATE TABLE progress (
   id       INTEGER PRIMARY KEY,  -- job << 39 | generation << 32 | chunk number
   done     INTEGER NOT NULL,
+  present  INTEGER NOT NULL,     -- bit v: a case has verdict v; bit 0: a case has none yet
   verdicts BLOB NOT NULL         -- one byte a case: its verdict, 0 while it has none
 ) STRICT;
 

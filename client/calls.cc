@@ -1,0 +1,108 @@
+#include "client/calls.h"
+
+#include <fmt/format.h>
+
+#include "client/failure.h"
+
+namespace puzzled::client {
+namespace {
+
+using proto::ClientReply;
+using proto::ClientRequest;
+
+ClientReply checked_call(Connection& connection, ClientRequest& request,
+                         ClientReply::BodyCase expected) {
+  ClientReply reply = connection.call(request);
+  if (reply.has_error()) throw_refusal(reply.error());
+  if (reply.body_case() != expected) {
+    throw Failure(kExitRefused, "the daemon's reply does not belong to the request",
+                  "use the puzzlectl of the daemon's release");
+  }
+  return reply;
+}
+
+}  // namespace
+
+void throw_refusal(const proto::Error& error) {
+  std::string advice;
+  if (error.code() == proto::UNKNOWN_JOB) advice = "\"puzzlectl jobs\" lists them";
+  if (error.code() == proto::UNSUPPORTED_VERSION) {
+    advice = "use the puzzlectl of the daemon's release";
+  }
+  const std::string what = error.message().empty() ? fmt::format("the daemon refused (code {})",
+                                                                 static_cast<int>(error.code()))
+                                                   : error.message();
+  throw Failure(kExitRefused, what, advice);
+}
+
+proto::JobStatus get_job(Connection& connection, std::uint64_t job) {
+  ClientRequest request;
+  request.mutable_get_job()->set_job(job);
+  return checked_call(connection, request, ClientReply::kJobStatus).job_status();
+}
+
+proto::JobsPage list_jobs(Connection& connection, std::uint64_t before, std::uint32_t limit) {
+  ClientRequest request;
+  request.mutable_list_jobs()->set_before(before);
+  request.mutable_list_jobs()->set_limit(limit);
+  return checked_call(connection, request, ClientReply::kJobsPage).jobs_page();
+}
+
+void cancel_job(Connection& connection, std::uint64_t job, const std::string& reason) {
+  ClientRequest request;
+  request.mutable_cancel_job()->set_job(job);
+  request.mutable_cancel_job()->set_reason(reason);
+  checked_call(connection, request, ClientReply::kJobCancelled);
+}
+
+proto::CaseDetail get_case(Connection& connection, std::uint64_t job, std::uint64_t case_no) {
+  ClientRequest request;
+  request.mutable_get_case()->set_job(job);
+  request.mutable_get_case()->set_case_no(case_no);
+  return checked_call(connection, request, ClientReply::kCaseDetail).case_detail();
+}
+
+proto::FilesPage list_files(Connection& connection, std::uint64_t job, std::uint64_t after_file) {
+  ClientRequest request;
+  request.mutable_list_files()->set_job(job);
+  request.mutable_list_files()->set_after_file(after_file);
+  return checked_call(connection, request, ClientReply::kFilesPage).files_page();
+}
+
+proto::WorkersPage list_workers(Connection& connection) {
+  ClientRequest request;
+  request.mutable_list_workers();
+  return checked_call(connection, request, ClientReply::kWorkersPage).workers_page();
+}
+
+proto::Version get_version(Connection& connection) {
+  ClientRequest request;
+  request.mutable_get_version();
+  return checked_call(connection, request, ClientReply::kVersion).version();
+}
+
+const proto::ResultRow* ResultsCursor::next() {
+  // A page may be empty although more follow: the daemon bounds the work of a page, not its rows.
+  while (at_ == page_.rows_size()) {
+    if (!more_) return nullptr;
+    ClientRequest request;
+    *request.mutable_list_results() = query_;
+    page_ = checked_call(connection_, request, ClientReply::kResultsPage).results_page();
+    at_ = 0;
+    more_ = page_.more();
+    if (more_ && page_.next_after() <= query_.after_case()) {
+      throw Failure(kExitRefused, "the daemon's pages of results do not advance",
+                    "report this as a bug of the daemon");
+    }
+    query_.set_after_case(page_.next_after());
+  }
+  return &page_.rows(at_++);
+}
+
+Verdict verdict_of(proto::Verdict number) {
+  const auto value = static_cast<int>(number);
+  return value > 0 && is_verdict(static_cast<std::uint64_t>(value)) ? static_cast<Verdict>(value)
+                                                                    : Verdict::kInternalError;
+}
+
+}  // namespace puzzled::client

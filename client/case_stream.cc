@@ -1,0 +1,128 @@
+#include "client/case_stream.h"
+
+#include <fmt/format.h>
+
+#include "client/failure.h"
+#include "client/interrupt.h"
+#include "proto/base/units.h"
+#include "proto/wire.h"
+
+namespace puzzled::client {
+namespace {
+
+constexpr std::size_t kFileNumbersBytes = 16;  // of a File message, roughly
+
+}  // namespace
+
+FileCases::FileCases(const Puzzle& puzzle, const TestFile& file)
+    : file_(file), text_(open_text(file)), reader_(puzzle.read_instances(text_->text())) {
+  if (file.answers.empty()) return;
+  answers_ = std::make_unique<FileText>(file.answers);
+  claims_ = puzzle.read_claims(answers_->text());
+}
+
+bool FileCases::next(std::string& serialised_case) {
+  if (!reader_->next(parsed_)) return false;
+  ++count_;
+  message_.Clear();
+  if (parsed_.invalid.empty()) {
+    message_.set_instance(parsed_.instance);
+  } else {
+    message_.set_invalid(parsed_.invalid);
+  }
+  if (claims_) {
+    claims_->next(claim_);  // a skipped case has a claim too: indices keep their place.
+    if (claim_.unreadable.empty()) {
+      message_.set_expected(claim_.answer);
+    } else {
+      message_.set_expected_error(claim_.unreadable);
+    }
+  }
+  const std::size_t size = message_.ByteSizeLong();
+  if (size > wire::kCaseBytesMax) {
+    throw Failure(kExitInvalid,
+                  fmt::format("case {} of {} takes {}, the limit is {}", count_, file_.path,
+                              approximate_size(size), format_size(wire::kCaseBytesMax)));
+  }
+  serialised_case.clear();
+  message_.AppendToString(&serialised_case);
+  return true;
+}
+
+std::optional<Defect> FileCases::claims_defect() {
+  // After dropped cases their answers are left over, which is no fault of theirs.
+  if (!claims_ || reader_->dropped_rest()) return std::nullopt;
+  return claims_->finish();
+}
+
+FileFacts examine(const Puzzle& puzzle, const TestFile& file, FileDefects& defects) {
+  FileCases cases(puzzle, file);
+  std::string serialised;
+  while (cases.next(serialised)) {
+    if (cases.case_count() % 1024 == 0) throw_if_interrupted();
+  }
+  defects.test = cases.defects();
+  defects.answers = cases.claims_defect();
+  if (!cases.unchanged()) {
+    throw Failure(kExitInvalid, fmt::format("{} changed while it was being read", file.path),
+                  "try again when nothing writes to it");
+  }
+  return {cases.stamp(), cases.answers_stamp(), cases.case_count()};
+}
+
+bool CaseStream::next(Chunk& chunk) {
+  throw_if_interrupted();
+  chunk = {};
+  std::size_t name_bytes = 0;
+  const auto full = [&] {
+    return chunk.case_count == wire::kChunkCasesMax ||
+           chunk.cases.size() + name_bytes > wire::kChunkBytesSoft;
+  };
+  while (!full()) {
+    if (!open_) {
+      if (!open_next(chunk)) break;
+      name_bytes += files_[file_].label.size() + kFileNumbersBytes;
+    }
+    // The first case of a file goes where its name went, however full that chunk is by now.
+    if (!open_->next(serialised_)) {
+      close_file();
+      continue;
+    }
+    wire::append_case(serialised_, chunk.cases);
+    ++chunk.case_count;
+    ++next_case_;
+  }
+  return chunk.case_count > 0 || !chunk.files.empty();
+}
+
+// Opens the next file and enters it into the chunk; false after the last file.
+bool CaseStream::open_next(Chunk& chunk) {
+  if (file_ == files_.size()) return false;
+  const FileFacts& facts = facts_[file_];
+  try {
+    open_ = std::make_unique<FileCases>(puzzle_, files_[file_]);
+  } catch (const Failure&) {
+    throw_changed();
+  }
+  if (open_->stamp() != facts.stamp || open_->answers_stamp() != facts.answers_stamp) {
+    throw_changed();
+  }
+  proto::File& entry = chunk.files.emplace_back();
+  entry.set_path(files_[file_].label);
+  entry.set_first_case(next_case_);
+  entry.set_case_count(facts.case_count);
+  return true;
+}
+
+void CaseStream::close_file() {
+  if (open_->case_count() != facts_[file_].case_count || !open_->unchanged()) throw_changed();
+  open_.reset();
+  ++file_;
+}
+
+void CaseStream::throw_changed() const {
+  throw InputChanged(
+      fmt::format("{} or its answers have changed since they were read first", files_[file_].path));
+}
+
+}  // namespace puzzled::client

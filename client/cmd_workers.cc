@@ -1,0 +1,81 @@
+// workers and version: who is there.
+#include <fmt/format.h>
+
+#include "client/calls.h"
+#include "client/commands.h"
+#include "client/failure.h"
+#include "proto/wire.h"
+
+namespace puzzled::client {
+
+int run_workers(const WorkersOptions&, Context& context) {
+  Connection connection(connection_options(context));
+  const proto::WorkersPage page = list_workers(connection);
+  const auto writer = record_writer(context.global.output,
+                                    {{"worker", "WORKER", false, 40},
+                                     {"host", "HOST", false, 40},
+                                     {"pid", "PID", true},
+                                     {"slots", "SLOTS", true},
+                                     {"leases", "LEASES", true},
+                                     {"cases_done", "CASES", true},
+                                     {"draining", "DRAINING"},
+                                     {"connected_at", "CONNECTED"},
+                                     {"last_seen_at", ""},
+                                     {"version", "VERSION"},
+                                     {"solvers", ""}},
+                                    context.console);
+  for (const proto::WorkerRow& worker : page.workers()) {
+    const std::vector<std::string> solvers(worker.solvers().begin(), worker.solvers().end());
+    writer->write({{"worker", text_value(worker.name())},
+                   {"host", text_value(worker.host())},
+                   {"pid", {std::uint64_t{worker.pid()}}},
+                   {"slots", {std::uint64_t{worker.slots()}}},
+                   {"leases", {std::uint64_t{worker.leases()}}},
+                   {"cases_done", {worker.cases_done()}},
+                   {"draining", {worker.draining()}},
+                   {"connected_at", time_value(worker.connected_ms())},
+                   {"last_seen_at", time_value(worker.last_seen_ms())},
+                   {"version", text_value(worker.version())},
+                   {"solvers", {solvers}}});
+  }
+  writer->finish();
+  return kExitOk;
+}
+
+int run_version(const VersionOptions&, Context& context) {
+  const std::string protocol = fmt::format("{}.{}", wire::kMajor, wire::kMinor);
+  const bool table = context.global.output == OutputFormat::kTable;
+  // Ours is known even if no daemon answers.
+  if (table) {
+    context.console.out() << "puzzlectl " PUZZLED_VERSION " (protocol " << protocol << ")\n";
+    context.console.flush();
+  }
+  Connection connection(connection_options(context));
+  const proto::Version daemon = get_version(connection);
+  const Record record = {
+      {"client_version", {std::string(PUZZLED_VERSION)}},
+      {"client_protocol", {protocol}},
+      {"daemon_version", {daemon.version(), fmt::format("puzzled {}", daemon.version())}},
+      {"daemon_protocol", {std::uint64_t{daemon.protocol()}}},
+      {"endpoint", text_value(connection.endpoint())},
+      {"pid", {std::uint64_t{daemon.pid()}}},
+      {"started_at", time_value(daemon.started_ms())},
+      {"boot", {daemon.boot()}},
+      {"database", text_value(daemon.database())},
+      {"intake_paused", text_value(daemon.intake_paused())}};
+  write_single(context.global.output,
+               {{"client_version", ""},
+                {"client_protocol", ""},
+                {"daemon_version", "daemon"},
+                {"daemon_protocol", ""},
+                {"endpoint", "endpoint"},
+                {"pid", "pid"},
+                {"started_at", "started"},
+                {"boot", "boot"},
+                {"database", "database"},
+                {"intake_paused", "takes nothing"}},
+               record, context.console);
+  return kExitOk;
+}
+
+}  // namespace puzzled::client
