@@ -115,8 +115,4 @@ std::uint64_t chunk_hash(std::string_view cases, const std::vector<std::string>&
   return XXH3_64bits_withSeed(cases.data(), cases.size(), seed);
 }
 
-std::uint64_t fold_digest(std::uint64_t digest, std::uint64_t chunk_hash) {
-  return (std::rotl(digest, 5) ^ chunk_hash) * 0x9fb21c651e98df25ULL;
-}
-
 }  // namespace puzzled::wire

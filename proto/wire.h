@@ -17,6 +17,8 @@
 #include <string_view>
 #include <vector>
 
+#include "proto/base/digest.h"
+
 namespace google::protobuf {
 class MessageLite;
 }
@@ -69,8 +71,6 @@ void append_case(std::string_view serialised_case, std::string& case_list);
 // XXH3 of a chunk's serialised cases and its file entries (seeded with `files` in order).
 // `files` are serialised File messages.
 std::uint64_t chunk_hash(std::string_view cases, const std::vector<std::string>& files);
-// Digest of a job: folds the chunks' hashes in order; starts at kEmptyDigest.
-inline constexpr std::uint64_t kEmptyDigest = 0x9e3779b97f4a7c15ULL;
-std::uint64_t fold_digest(std::uint64_t digest, std::uint64_t chunk_hash);
+// kEmptyDigest and fold_digest() are in proto/base/digest.h.
 
 }  // namespace puzzled::wire

@@ -2,6 +2,8 @@
 //  1. `records` become durable in this order, all of one step in one transaction.
 //  2. `when_durable` is sent only after all records of this and earlier steps are durable.
 //  3. `now` may be sent at once.
+//     The shell says so to the broker, too: event::RecordsDurable{step}, stepped before anything
+//     else that comes in after those messages went out. Cases are dispatched only then.
 //  4. `loads` are answered with ChunkLoaded, after the records of this and earlier steps are
 //     visible to the load.
 #pragma once
@@ -135,7 +137,7 @@ struct JobDone {
 };
 
 // To workers.
-struct Welcome {
+struct Welcome {  // with boot 0: the broker does not know this worker (any more): send Ready
   Boot boot;
   std::uint32_t heartbeat_interval_ms = 0;
   std::uint32_t liveness_ms = 0;
@@ -168,7 +170,7 @@ struct Revoke {
   std::vector<LeaseId> leases;
 };
 struct Drain {};
-struct Heartbeat {
+struct Heartbeat {  // in answer to every heartbeat of a worker
   Boot boot;
 };
 struct Refused {
@@ -197,12 +199,15 @@ struct LoadChunk {
 };
 
 struct Effects {
+  // Number of the last step that gave records, from 1: what `when_durable` waits for. Steps
+  // without records do not count; 0: nothing was ever recorded, so everything is durable.
+  std::uint64_t step = 0;
   std::vector<Record> records;
   std::vector<Send> when_durable;
   std::vector<Send> now;
   std::vector<LoadChunk> loads;
 
-  void clear() {
+  void clear() {  // `step` stays: it is set by every step
     records.clear();
     when_durable.clear();
     now.clear();
@@ -217,6 +222,7 @@ struct RecoveredChunk {  // a chunk with open cases
   CaseNo first_case;
   std::uint32_t case_count = 0;
   std::uint32_t done_count = 0;
+  std::uint32_t bytes = 0;  // of its serialised cases; 0: not known, a usual chunk is assumed
 };
 struct RecoveredAttempt {  // charged attempts of cases that are still open
   CaseNo case_no;

@@ -21,6 +21,10 @@ struct BrokerOptions {
   std::uint64_t job_cases_max = 4'000'000'000ULL;        // 32 bits of the packed result key
   std::uint32_t open_jobs_max = 100'000;
   std::uint32_t workers_max = 20'000;
+  std::uint32_t worker_leases_max = 1'024;  // of one worker, whatever capacity it claims
+  std::uint32_t waits_max = 10'000;         // unanswered WaitJob of one client
+  // Results handed to the store and not yet durable; over it, nothing is dispatched.
+  std::uint64_t undurable_results_bytes_max = 64ULL << 20U;
 };
 
 }  // namespace puzzled

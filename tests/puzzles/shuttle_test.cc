@@ -47,8 +47,8 @@ bool swaps(std::uint32_t n, const Moves& moves) {
   return board == goal;
 }
 
-// No solution is shorter than (n+1)^2 - 1: the marbles have 2n(n+1) cells to go, and each of the
-// n^2 times that two colours pass is a jump, which is worth two.
+// No solution is shorter than (n+1)^2 - 1: each of n^2 pairs of one white and one black marble
+// passes by a jump, a jump moves a marble by two, and 2n(n+1) cells are to go in all.
 TEST(Shuttle, IsLegalAndMinimal) {
   for (std::uint32_t n = 1; n <= 60; ++n) {
     const Moves moves = direct(n);

@@ -65,12 +65,13 @@ class TextReader {
   // nullopt: the text can still be understood.
   std::optional<std::int64_t> read_int(std::int64_t low, std::int64_t high, std::string_view name);
 
-  // The same with the whole of what is expected in words, where "NAME in LOW..HIGH" does not say it.
+  // The same with the whole of what is expected in words, where "NAME in LOW..HIGH" does not say
+  // it.
   std::optional<std::int64_t> read_number(std::int64_t low, std::int64_t high,
                                           std::string_view expected);
 
-  // As read_int, but a number out of range is a ParseError too: for counts that say how the text goes
-  // on, and for claimed answers.
+  // As read_int, but a number out of range is a ParseError too: for counts that say how the text
+  // goes on, and for claimed answers.
   std::int64_t require_int(std::int64_t low, std::int64_t high, std::string_view name);
 
   // Throws ParseError unless only white space is left.
@@ -79,10 +80,18 @@ class TextReader {
   // Skips the rest of this line, its line break included.
   void skip_line();
 
+  // For readers that look at the bytes themselves: what is not read yet, and to consume `bytes` of
+  // it. REQUIRES: bytes <= rest().size().
+  [[nodiscard]] std::string_view rest() const { return text_.substr(offset_); }
+  void skip(std::size_t bytes) { offset_ += bytes; }
+
   // Where the next byte, or the token last returned, stands.
   [[nodiscard]] Position position() const { return position_of(offset_); }
   [[nodiscard]] Position token_position() const { return position_of(token_start_); }
   [[nodiscard]] std::size_t offset() const { return offset_; }
+  [[nodiscard]] std::string_view last_token() const {
+    return text_.substr(token_start_, token_end_ - token_start_);
+  }
   // At the end of the text: the line after the last line break (column 1 if it is empty).
   [[nodiscard]] Position position_of(std::size_t offset) const;
 
@@ -90,6 +99,8 @@ class TextReader {
   void add_defect(Position at, std::string message) {
     defects_.push_back({at, std::move(message)});
   }
+  // REQUIRES: there is one.
+  void drop_last_defect() { defects_.pop_back(); }
   [[nodiscard]] const std::vector<Defect>& defects() const { return defects_; }
   // The same at the token last returned: found that token (or the end of the file), expected
   // `expected`.

@@ -1,0 +1,149 @@
+#include "daemon/broker/broker.h"
+
+#include <utility>
+
+#include "daemon/broker/core.h"
+#include "daemon/broker/jobs.h"
+#include "daemon/broker/leases.h"
+#include "daemon/broker/sessions.h"
+#include "daemon/broker/suspects.h"
+#include "daemon/broker/window.h"
+#include "proto/base/assert.h"
+
+namespace puzzled {
+
+struct Broker::Impl {
+  Impl(const BrokerOptions& options, Recovery&& recovery)
+      : core(options, recovery.boot),
+        window(core),
+        jobs(core),
+        leases(core),
+        sessions(core, recovery.last_worker),
+        suspects(core) {
+    core.window = &window;
+    core.jobs = &jobs;
+    core.leases = &leases;
+    core.sessions = &sessions;
+    core.suspects = &suspects;
+    jobs.recover(std::move(recovery.jobs), recovery.last_job);
+  }
+
+  // From clients.
+  void on(event::OpenJob&& e) { jobs.open_job(std::move(e)); }
+  void on(event::AddChunk&& e) { jobs.add_chunk(std::move(e)); }
+  void on(event::SealJob&& e) { jobs.seal(e); }
+  void on(event::CancelJob&& e) { jobs.cancel(e); }
+  void on(event::WaitJob&& e) { jobs.wait(e); }
+  void on(event::ClientGone&& e) { jobs.forget_client(e.peer); }
+  // From workers.
+  void on(event::WorkerReady&& e) { sessions.ready(std::move(e)); }
+  void on(event::WorkerResults&& e) { sessions.results(std::move(e)); }
+  void on(event::WorkerReturn&& e) { sessions.give_back(e); }
+  void on(event::WorkerHeartbeat&& e) { sessions.heartbeat(std::move(e)); }
+  void on(event::WorkerGoodbye&& e) { sessions.goodbye(e); }
+  void on(event::WorkerGone&& e) { sessions.connection_gone(e.peer); }
+  // From the operator and the store.
+  void on(event::DrainWorkers&&) { sessions.drain(); }
+  void on(event::ChunkLoaded&& e) { window.set_loaded(std::move(e)); }
+  void on(event::RecordsDurable&& e) {
+    window.set_durable(e.steps);
+    leases.set_durable(e.steps);
+  }
+  void on(event::IntakePaused&& e) {
+    core.intake_paused = e.reason.empty() ? "submissions are paused" : std::move(e.reason);
+  }
+  void on(event::IntakeResumed&&) { core.intake_paused.clear(); }
+  void on(event::Tick&&) {}
+
+  void run_timers() {
+    while (const auto entry = core.timers.pop(core.step.steady_ms())) {
+      if (entry->kind == broker::Timers::Kind::kSession) {
+        sessions.timer(WorkerNo{entry->id}, entry->at_ms);
+      } else {
+        jobs.upload_timer(JobId{entry->id}, entry->at_ms);
+      }
+    }
+  }
+
+  [[nodiscard]] std::string why_waiting(const broker::Job& job) const;
+
+  bool started = false;
+  std::int64_t last_steady_ms = 0;
+  broker::Core core;
+  broker::Window window;
+  broker::Jobs jobs;
+  broker::Leases leases;
+  broker::Sessions sessions;
+  broker::Suspects suspects;
+};
+
+Broker::Broker(BrokerOptions options, Recovery recovery)
+    : impl_(std::make_unique<Impl>(options, std::move(recovery))) {}
+Broker::~Broker() = default;
+
+void Broker::step(const Now& now, Event event, Effects& effects) {
+  Impl& impl = *impl_;
+  ASSERT(!impl.started || now.steady_ms >= impl.last_steady_ms);
+  impl.last_steady_ms = now.steady_ms;
+  impl.core.step.begin(now, effects);
+  if (!std::exchange(impl.started, true)) impl.jobs.start();
+  // The event before the timers: whoever speaks now is not silent, however late we come to it.
+  std::visit([&](auto&& e) { impl.on(std::forward<decltype(e)>(e)); }, std::move(event));
+  impl.run_timers();
+  impl.sessions.dispatch();
+  impl.window.refill();
+  impl.core.step.end();
+}
+
+std::int64_t Broker::next_deadline() const {
+  return impl_->started ? impl_->core.timers.next() : 0;
+}
+
+JobView Broker::job_view(JobId id) const {
+  const broker::Job* job = std::as_const(impl_->jobs).find_open(id);
+  if (job == nullptr) return {};
+  return {.leased = job->leased_count,
+          .waiting_for = job->leased_count > 0 ? std::string() : impl_->why_waiting(*job)};
+}
+
+std::string Broker::Impl::why_waiting(const broker::Job& job) const {
+  const broker::Lane& lane = core.queue.lane(job.place.lane);
+  if (job.open_count() == 0) return "the upload is not finished";
+  if (core.draining) return "the daemon is shutting down";
+  if (sessions.count() == 0) return "no worker is connected";
+  if (lane.workers == 0) {
+    return "no connected worker offers " + job.spec->solver + " for " + job.spec->puzzle;
+  }
+  if (leases.store_is_behind()) return "results wait for the disk, which is full or slow";
+  if (job.queued_count == 0) {
+    if (job.loading_count > 0) return "its cases are being read from the store";
+    if (job.backlog.empty() || job.backlog.front().chunk_no >= job.durable_chunks) {
+      return "its cases are being written to the store";
+    }
+    return "memory for its cases is taken by jobs of higher or equal priority";
+  }
+  if (sessions.free_leases(job.place.lane) > 0) return "it is about to start";
+  if (leases.live_count() == 0) return "the workers that could solve it accept no cases now";
+  return "all " + std::to_string(sessions.slots(job.place.lane)) +
+         " slots that could solve it are busy with jobs of higher or equal priority";
+}
+
+std::vector<WorkerView> Broker::workers(const Now& now) const { return impl_->sessions.views(now); }
+
+std::string Broker::intake_paused() const { return impl_->core.intake_paused; }
+
+std::uint64_t Broker::leases() const { return impl_->leases.live_count(); }
+
+void Broker::check_invariants() const {
+  impl_->jobs.check();
+  impl_->leases.check();
+  impl_->sessions.check();
+  for (const auto& [id, job] : impl_->jobs.open_jobs()) {
+    impl_->suspects.check(*job);
+    const broker::Lane& lane = impl_->core.queue.lane(job->place.lane);
+    ASSERT(lane.ready.contains(job->place.turn) == job->place.ready);
+    ASSERT(lane.hungry.contains(job->place.turn) == job->place.hungry);
+  }
+}
+
+}  // namespace puzzled

@@ -1,0 +1,134 @@
+// One job with open cases, and the part of its cases that is in memory.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "daemon/broker/cost.h"
+#include "daemon/broker/ready_queue.h"
+#include "daemon/broker/types.h"
+
+namespace puzzled::broker {
+
+enum class CaseState : std::uint8_t {
+  kQueued,  // in OpenChunk::queued
+  kAlone,   // in OpenChunk::alone
+  kLeased,  // an open position of exactly one lease
+  kDone,    // its result is recorded
+};
+
+// A chunk whose cases are in the window: in memory, or on their way there.
+struct OpenChunk {
+  enum class Phase : std::uint8_t {
+    kLoading,  // asked for: no cases yet
+    kHeld,     // accepted, not yet known to be durable: nothing may be dispatched
+    kActive,
+  };
+  Phase phase = Phase::kLoading;
+  ChunkNo chunk_no = 0;
+  CaseNo first_case;
+  std::uint32_t case_count = 0;
+  std::uint32_t open_count = 0;    // without a result
+  std::uint32_t leased_count = 0;  // of them
+  std::uint32_t case_bytes = 0;    // as BacklogChunk::bytes
+  std::uint64_t memory_bytes = 0;  // what it counts for in the window
+  ChunkCasesPtr cases;
+  std::vector<CaseState> states;      // once active
+  std::vector<PositionRange> queued;  // disjoint; the next one is the last
+  std::vector<std::uint32_t> alone;   // suspects: each makes a dispatch of its own
+};
+
+// A chunk with open cases that is only in the store.
+struct BacklogChunk {
+  CaseNo first_case;
+  ChunkNo chunk_no = 0;
+  std::uint32_t case_count = 0;
+  std::uint32_t done_count = 0;
+  std::uint32_t bytes = 0;  // of its serialised cases; 0: not known
+};
+static_assert(sizeof(BacklogChunk) == 24, "ten million open cases must cost little memory");
+
+// First in, first out; what was taken out can be put back in front.
+class Backlog {
+ public:
+  [[nodiscard]] bool empty() const { return head_ == chunks_.size(); }
+  [[nodiscard]] const BacklogChunk& front() const { return chunks_[head_]; }
+  [[nodiscard]] std::size_t size() const { return chunks_.size() - head_; }
+  [[nodiscard]] auto begin() const { return chunks_.begin() + static_cast<std::ptrdiff_t>(head_); }
+  [[nodiscard]] auto end() const { return chunks_.end(); }
+  void push_back(const BacklogChunk& chunk) { chunks_.push_back(chunk); }
+  void push_front(const BacklogChunk& chunk) {
+    head_ > 0 ? static_cast<void>(chunks_[--head_] = chunk)
+              : static_cast<void>(chunks_.insert(chunks_.begin(), chunk));
+  }
+  void pop_front() {
+    ++head_;
+    if (head_ * 2 < chunks_.size()) return;
+    chunks_.erase(chunks_.begin(), begin());
+    head_ = 0;
+  }
+
+ private:
+  std::vector<BacklogChunk> chunks_;
+  std::size_t head_ = 0;
+};
+
+// One death (or what looks like one) of a worker while it was solving a case.
+struct Charge {
+  Bytes16 start_id{};
+  std::string what;  // who it was; empty if it happened under another boot
+};
+// A case that was being solved when its worker went away. It runs alone from then on.
+struct Suspect {
+  std::uint32_t last_attempt = 0;  // never goes back: attempts are told apart by it
+  std::vector<Charge> charges;     // at most one for each process start
+};
+
+struct Waiter {
+  PeerId peer;
+  std::uint64_t request = 0;
+};
+
+struct Job {
+  JobId id;
+  Bytes16 request_id{};
+  JobSpecPtr spec;
+  bool sealed = false;
+  std::uint32_t chunk_count = 0;  // accepted
+  std::uint64_t case_count = 0;   // of them
+  std::uint64_t file_count = 0;
+  // Cases of its files together. Not known between a restart and the next file.
+  std::optional<std::uint64_t> file_cases = 0;
+  std::uint64_t done_count = 0;
+  std::uint64_t digest = 0;
+  std::vector<std::uint64_t> hashes;  // by chunk number, until sealed
+
+  std::uint32_t durable_chunks = 0;  // chunks below this number may be dispatched
+  Backlog backlog;
+  std::map<ChunkNo, std::unique_ptr<OpenChunk>> window;
+  std::set<ChunkNo> ready_chunks;  // of the window, with queued or suspect cases
+  std::uint64_t window_bytes = 0;
+  std::uint64_t queued_count = 0;  // queued and suspect cases
+  std::uint64_t alone_count = 0;   // suspect cases of them
+  std::uint64_t leased_count = 0;
+  std::uint32_t loading_count = 0;
+
+  Place place;
+  Cost cost;
+  std::unordered_map<CaseNo, Suspect> suspects;  // only of open cases
+  std::unordered_set<LeaseId> leases;            // live ones
+  std::vector<Waiter> waiters;
+  std::int64_t upload_deadline_ms = kNever;  // steady; kNever once sealed
+  std::int64_t upload_timer_ms = kNever;     // Timers::arm
+
+  [[nodiscard]] std::uint64_t open_count() const { return case_count - done_count; }
+};
+
+}  // namespace puzzled::broker

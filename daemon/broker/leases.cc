@@ -1,0 +1,278 @@
+#include "daemon/broker/leases.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "daemon/broker/jobs.h"
+#include "daemon/broker/sessions.h"
+#include "daemon/broker/suspects.h"
+#include "proto/base/assert.h"
+
+namespace puzzled::broker {
+namespace {
+
+// What a result row takes in the store's queue beside its answer and message.
+constexpr std::uint64_t kRowBytes = 96;
+
+}  // namespace
+
+// ---- Out.
+
+std::int64_t Leases::dispatch(Session& session, Job& job, std::uint32_t cases_max) {
+  auto lease = std::make_unique<Lease>();
+  lease->id = LeaseId{++last_lease_};
+  lease->worker = session.worker;
+  lease->job = &job;
+  lease->session = &session;
+  lease->pieces =
+      core_.window->take(job, cases_max, core_.options.dispatch_bytes_max, lease->alone);
+  const Piece& last = lease->pieces.back();
+  lease->open_count = last.position + last.count;
+  lease->is_open.assign(lease->open_count, true);
+  if (lease->alone) {
+    lease->attempt = Suspects::next_attempt(job, CaseNo{last.chunk->first_case.value + last.first});
+  }
+  lease->dispatched_ms = lease->progress_ms = core_.step.steady_ms();
+
+  message::Dispatch dispatch{.boot = core_.boot,
+                             .lease = lease->id,
+                             .attempt = lease->attempt,
+                             .job = job.id,
+                             .spec = job.spec,
+                             .alone = lease->alone,
+                             .slices = {}};
+  dispatch.slices.reserve(lease->pieces.size());
+  for (const Piece& piece : lease->pieces) {
+    dispatch.slices.push_back({piece.chunk->cases, piece.first, piece.count});
+  }
+  core_.step.tell_now(session.peer, std::move(dispatch));
+
+  const Cost& cost = job.cost.known() ? job.cost : core_.queue.cost(job.place.lane);
+  core_.queue.charge(job.place, cost.known()
+                                    ? static_cast<std::uint64_t>(cost.case_us() * lease->open_count)
+                                    : core_.options.dispatch_target_us);
+  job.leases.insert(lease->id);
+  session.leases.push_back(lease->id);
+  ++live_count_;
+  const std::int64_t runs_out_ms = deadline(*lease);
+  leases_.emplace(lease->id, std::move(lease));
+  core_.sessions->update_credit(session);
+  return runs_out_ms;
+}
+
+// ---- Back: results.
+
+Lease* Leases::find(const Session& session, Boot boot, LeaseId id, std::uint32_t attempt) {
+  if (boot != core_.boot) return nullptr;
+  const auto it = leases_.find(id);
+  if (it == leases_.end()) return nullptr;
+  Lease& lease = *it->second;
+  return lease.worker == session.worker && lease.attempt == attempt ? &lease : nullptr;
+}
+
+const Lease* Leases::find_known(const Session& session, LeaseId id) const {
+  const auto it = leases_.find(id);
+  return it != leases_.end() && it->second->worker == session.worker ? it->second.get() : nullptr;
+}
+
+void Leases::results(Session& session, event::WorkerResults&& event) {
+  Lease* lease = find(session, event.boot, event.lease, event.attempt);
+  if (lease == nullptr) {
+    return core_.step.tell_now(session.peer, message::Stale{event.boot, event.lease});
+  }
+  core_.step.tell_when_durable(session.peer, message::Stored{core_.boot, event.lease, event.part});
+  if (lease->job == nullptr) return;  // settled: the same part again
+  Job& job = *lease->job;
+  lease->progress_ms = session.progress_ms = core_.step.steady_ms();
+  std::vector<OpenChunk*> chunks = open_chunks(*lease);
+  std::vector<record::ResultRow> rows;
+  count_results(*lease, event.results, rows);
+  if (rows.empty()) return;
+  job.cost.learn(rows.size(), event.busy_us);
+  core_.queue.cost(job.place.lane).learn(rows.size(), event.busy_us);
+  session.cases_done += rows.size();
+  core_.sessions->record_worker(session);
+  const std::uint64_t bytes =
+      rows.size() * kRowBytes + (event.results.body ? event.results.body->size() : 0);
+  core_.step.record(record::InsertResults{.job = job.id,
+                                          .worker = session.worker,
+                                          .solver_version = session.solver_version(job.place.lane),
+                                          .attempt = lease->attempt,
+                                          .graded_ms = core_.step.wall_ms(),
+                                          .results = std::move(event.results),
+                                          .rows = std::move(rows)});
+  const bool ended = lease->open_count == 0;
+  note_undurable(bytes, ended ? lease : nullptr);
+  if (ended) detach(*lease);
+  settle_chunks(core_, job, std::move(chunks));
+  core_.jobs->finish_if_done(job);
+}
+
+// Marks what the results answer; each position counts once, whatever the peer sends.
+void Leases::count_results(Lease& lease, ResultSet& results, std::vector<record::ResultRow>& rows) {
+  rows.reserve(results.results.size());
+  auto piece = lease.pieces.begin();
+  bool ascending = true;
+  for (std::uint32_t i = 0; i < results.results.size(); ++i) {
+    CaseResult& result = results.results[i];
+    if (result.position >= lease.is_open.size() || !lease.is_open[result.position]) continue;
+    if (!is_verdict(static_cast<std::uint64_t>(result.verdict)) ||
+        result.verdict == Verdict::kCancelled) {
+      result.verdict = Verdict::kInternalError;  // a broken worker must not keep the job open
+    }
+    lease.is_open[result.position] = false;
+    --lease.open_count;
+    if (result.position < piece->position) piece = lease.pieces.begin();
+    while (result.position >= piece->position + piece->count) ++piece;
+    const std::uint32_t index = piece->first + (result.position - piece->position);
+    core_.window->set_done(*lease.job, *piece->chunk, index);
+    rows.push_back({CaseNo{piece->chunk->first_case.value + index}, piece->chunk->chunk_no, i});
+    ascending =
+        ascending && (rows.size() < 2 || rows[rows.size() - 2].case_no < rows.back().case_no);
+  }
+  if (!ascending) std::ranges::sort(rows, {}, &record::ResultRow::case_no);
+}
+
+// ---- Back: without a result.
+
+void Leases::give_back(Session& session, const event::WorkerReturn& returned) {
+  Lease* lease = find(session, returned.boot, returned.lease, returned.attempt);
+  if (lease == nullptr) {
+    return core_.step.tell_now(session.peer, message::Stale{returned.boot, returned.lease});
+  }
+  if (lease->job == nullptr) return;  // settled: there is nothing left to return
+  lease->progress_ms = session.progress_ms = core_.step.steady_ms();
+  std::vector<bool> kept = lease->is_open;
+  std::uint32_t kept_count = lease->open_count;
+  for (const PositionRange& range : returned.positions) {
+    const std::uint64_t end =
+        std::min<std::uint64_t>(kept.size(), std::uint64_t{range.first} + range.count);
+    for (std::uint64_t position = range.first; position < end; ++position) {
+      if (!kept[position]) continue;
+      kept[position] = false;
+      --kept_count;
+    }
+  }
+  Job& job = *lease->job;
+  std::vector<OpenChunk*> chunks = open_chunks(*lease);
+  // What is open and not kept goes back.
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    lease->is_open[i] = lease->is_open[i] && !kept[i];
+  }
+  requeue_open(*lease);
+  lease->is_open = std::move(kept);
+  lease->open_count = kept_count;
+  if (kept_count == 0) {
+    const LeaseId id = lease->id;
+    detach(*lease);
+    leases_.erase(id);
+  }
+  settle_chunks(core_, job, std::move(chunks));
+}
+
+// Queues all open positions again, so that the first of them is the next to be taken.
+void Leases::requeue_open(Lease& lease) {
+  for (auto piece = lease.pieces.rbegin(); piece != lease.pieces.rend(); ++piece) {
+    std::uint32_t end = piece->count;
+    while (end > 0) {
+      if (!lease.is_open[piece->position + end - 1]) {
+        --end;
+        continue;
+      }
+      std::uint32_t first = end - 1;
+      while (first > 0 && lease.is_open[piece->position + first - 1]) --first;
+      core_.window->requeue(*lease.job, *piece->chunk, {piece->first + first, end - first});
+      end = first;
+    }
+  }
+}
+
+void Leases::end(Lease& lease, Blame blame) {
+  Job& job = *lease.job;
+  std::vector<OpenChunk*> chunks = open_chunks(lease);
+  if (blame != Blame::kNone) {
+    for (const event::BusySlot& busy : lease.session->busy) {
+      if (busy.lease != lease.id || busy.position >= lease.is_open.size() ||
+          !lease.is_open[busy.position]) {
+        continue;
+      }
+      lease.is_open[busy.position] = false;
+      --lease.open_count;
+      const auto piece =
+          std::prev(std::ranges::upper_bound(lease.pieces, busy.position, {}, &Piece::position));
+      const std::uint32_t index = piece->first + (busy.position - piece->position);
+      if (blame == Blame::kCharge) {
+        core_.suspects->charge(lease, *piece->chunk, index);
+      } else {
+        core_.suspects->isolate(job, *piece->chunk, index);
+      }
+    }
+  }
+  requeue_open(lease);
+  const LeaseId id = lease.id;
+  detach(lease);
+  leases_.erase(id);
+  settle_chunks(core_, job, std::move(chunks));
+  core_.jobs->finish_if_done(job);  // the last case may have been quarantined
+}
+
+// The lease no longer holds cases; it counts for nobody any more.
+void Leases::detach(Lease& lease) {
+  Session& session = *lease.session;
+  std::erase(session.leases, lease.id);
+  session.leases_allowed =
+      std::max(session.capacity, static_cast<std::uint32_t>(session.leases.size()));
+  lease.job->leases.erase(lease.id);
+  lease.job = nullptr;
+  lease.session = nullptr;
+  lease.pieces = {};
+  lease.is_open = {};
+  lease.open_count = 0;
+  --live_count_;
+  core_.sessions->update_credit(session);
+}
+
+std::vector<OpenChunk*> Leases::open_chunks(const Lease& lease) {
+  std::vector<OpenChunk*> chunks;
+  for (const Piece& piece : lease.pieces) {
+    const auto begin = lease.is_open.begin() + piece.position;
+    if (std::find(begin, begin + piece.count, true) == begin + piece.count) continue;
+    if (std::ranges::find(chunks, piece.chunk) == chunks.end()) chunks.push_back(piece.chunk);
+  }
+  return chunks;
+}
+
+void Leases::settle_chunks(Core& core, Job& job, std::vector<OpenChunk*> chunks) {
+  for (OpenChunk* chunk : chunks) core.window->settle(job, *chunk);
+  // Nobody is left to solve these: their room is for others.
+  if (core.queue.lane(job.place.lane).workers == 0) core.window->put_away(job);
+}
+
+void Leases::end_all(Session& session, Blame blame) {
+  while (!session.leases.empty()) end(*leases_.at(session.leases.back()), blame);
+}
+
+void Leases::revoke(Job& job) {
+  std::unordered_map<Session*, std::vector<LeaseId>> by_session;
+  while (!job.leases.empty()) {
+    Lease& lease = *leases_.at(*job.leases.begin());
+    const LeaseId id = lease.id;
+    by_session[lease.session].push_back(id);
+    requeue_open(lease);
+    detach(lease);
+    leases_.erase(id);
+  }
+  // In the order of the workers, so that a run can be repeated exactly.
+  std::vector<std::pair<Session*, std::vector<LeaseId>>> sorted(by_session.begin(),
+                                                                by_session.end());
+  std::ranges::sort(sorted, {}, [](const auto& entry) { return entry.first->worker; });
+  for (auto& [session, ids] : sorted) {
+    std::ranges::sort(ids);
+    if (session->attached) {
+      core_.step.tell_now(session->peer,
+                          message::Revoke{.boot = core_.boot, .leases = std::move(ids)});
+    }
+  }
+}
+
+}  // namespace puzzled::broker

@@ -1,0 +1,104 @@
+// Leases: which worker has which cases now. The fence is here: a result counts only from the boot,
+// session, lease and attempt it was asked for.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "daemon/broker/core.h"
+#include "daemon/broker/job.h"
+#include "daemon/broker/window.h"
+
+namespace puzzled::broker {
+
+struct Session;
+
+struct Lease {
+  LeaseId id;
+  WorkerNo worker;             // of the session
+  Job* job = nullptr;          // nullptr once settled
+  Session* session = nullptr;  // nullptr once settled
+  std::uint32_t attempt = 1;
+  bool alone = false;
+  std::vector<Piece> pieces;  // the chunk is there only as long as the piece has open positions
+  std::vector<bool> is_open;  // by position: neither answered nor returned
+  std::uint32_t open_count = 0;
+  std::int64_t dispatched_ms = 0;
+  std::int64_t progress_ms = 0;     // when it last showed any
+  std::uint64_t progress_seen = 0;  // what its slots said in the last heartbeat, folded
+  bool on_slot = false;             // in the last heartbeat
+};
+
+// What becomes of the cases a worker was solving when its lease ended.
+enum class Blame : std::uint8_t {
+  kNone,     // nothing: they are queued again like the others
+  kIsolate,  // from now on they run alone
+  kCharge,   // that, and a death is charged to them
+};
+
+class Leases {
+ public:
+  explicit Leases(Core& core) : core_(core) {}
+
+  // Takes at most `cases_max` cases of the job and sends them to the worker.
+  // Returns when the lease runs out.
+  std::int64_t dispatch(Session& session, Job& job, std::uint32_t cases_max);
+  void results(Session& session, event::WorkerResults&& results);
+  void give_back(Session& session, const event::WorkerReturn& returned);
+  // Compares what the worker holds with what it should hold, and notes what it is solving.
+  void heartbeat(Session& session, event::WorkerHeartbeat&& heartbeat);
+  // After a reconnect: keeps the leases the worker still holds, queues the others again.
+  void keep_only(Session& session, std::vector<LeaseId> held);
+
+  // Steady time at which a lease of the session runs out; kNever: it has none.
+  [[nodiscard]] std::int64_t first_deadline(const Session& session) const;
+  // Ends the leases that have run out, tells the worker so; false: there was none.
+  bool end_expired(Session& session);
+  void end_all(Session& session, Blame blame);
+  // The job is cancelled: its leases end, its workers are told.
+  void revoke(Job& job);
+
+  void set_durable(std::uint64_t steps);
+  [[nodiscard]] std::uint64_t live_count() const { return live_count_; }
+  [[nodiscard]] bool store_is_behind() const {
+    return undurable_bytes_ > core_.options.undurable_results_bytes_max;
+  }
+  // Adds the bytes of results in this step to what the store has to write.
+  void note_undurable(std::uint64_t bytes, Lease* lease);
+  void check() const;
+
+ private:
+  struct Undurable {
+    std::uint64_t step = 0;
+    LeaseId lease;  // that settles with it; 0: none
+    std::uint64_t bytes = 0;
+  };
+
+  // The live lease of that session and attempt, or nullptr.
+  Lease* find(const Session& session, Boot boot, LeaseId id, std::uint32_t attempt);
+  [[nodiscard]] const Lease* find_known(const Session& session, LeaseId id) const;
+  [[nodiscard]] std::int64_t deadline(const Lease& lease) const;
+  void count_results(Lease& lease, ResultSet& results, std::vector<record::ResultRow>& rows);
+  void requeue_open(Lease& lease);
+  void end(Lease& lease, Blame blame);
+  void detach(Lease& lease);
+  static void settle_chunks(Core& core, Job& job, std::vector<OpenChunk*> chunks);
+  // The chunks of its open positions. Those of other positions may be gone already.
+  static std::vector<OpenChunk*> open_chunks(const Lease& lease);
+  void check_lease(const Lease& lease) const;
+
+  Core& core_;
+  std::uint64_t last_lease_ = 0;
+  // Live leases, and settled ones: all answered, waiting for the commit. A worker still holds
+  // those.
+  std::unordered_map<LeaseId, std::unique_ptr<Lease>> leases_;
+  std::uint64_t live_count_ = 0;
+  std::deque<Undurable> undurable_;
+  std::uint64_t undurable_bytes_ = 0;
+};
+
+}  // namespace puzzled::broker

@@ -1,0 +1,171 @@
+// Leases: what workers say they hold, deadlines, durability.
+#include <algorithm>
+#include <utility>
+
+#include "daemon/broker/leases.h"
+#include "daemon/broker/sessions.h"
+#include "proto/base/assert.h"
+
+namespace puzzled::broker {
+namespace {
+
+// A lease that is missing from a heartbeat may still be on its way for so many intervals.
+constexpr std::int64_t kDispatchIntervals = 2;
+// The wall backstop of a case, after which its worker gives it back: ten times its time limit and
+// ten seconds. (The time limit itself is CPU time, and the worker's business.)
+constexpr std::uint64_t kBackstopFactor = 10;
+constexpr std::int64_t kBackstopMs = 10'000;
+constexpr std::uint64_t kTimeLimitMaxMs = 1'000'000'000;  // longer ones do not move deadlines
+
+}  // namespace
+
+std::int64_t Leases::deadline(const Lease& lease) const {
+  const std::uint64_t limit_ms =
+      std::min(lease.job->spec->limits.time_limit_us / 1000 + 1, kTimeLimitMaxMs);
+  // A lease that waits behind others lives as long as the worker gets on with anything.
+  const std::int64_t progress_ms =
+      lease.on_slot ? lease.progress_ms : std::max(lease.progress_ms, lease.session->progress_ms);
+  return progress_ms + static_cast<std::int64_t>(kBackstopFactor * limit_ms) + kBackstopMs +
+         core_.options.lease_margin_ms;
+}
+
+std::int64_t Leases::first_deadline(const Session& session) const {
+  std::int64_t first = kNever;
+  for (const LeaseId id : session.leases) first = std::min(first, deadline(*leases_.at(id)));
+  return first;
+}
+
+bool Leases::end_expired(Session& session) {
+  std::vector<LeaseId> expired;
+  for (const LeaseId id : session.leases) {
+    if (deadline(*leases_.at(id)) <= core_.step.steady_ms()) expired.push_back(id);
+  }
+  for (const LeaseId id : expired) {
+    end(*leases_.at(id), Blame::kIsolate);
+    if (session.attached) core_.step.tell_now(session.peer, message::Stale{core_.boot, id});
+  }
+  return !expired.empty();
+}
+
+void Leases::heartbeat(Session& session, event::WorkerHeartbeat&& heartbeat) {
+  const std::int64_t now = core_.step.steady_ms();
+  std::ranges::sort(heartbeat.leases);
+  for (const LeaseId id : heartbeat.leases) {
+    if (find_known(session, id) == nullptr) {
+      core_.step.tell_now(session.peer, message::Stale{heartbeat.boot, id});
+    }
+  }
+  const std::int64_t interval = core_.options.heartbeat_interval_ms;
+  std::vector<LeaseId> lost;
+  for (const LeaseId id : session.leases) {
+    if (leases_.at(id)->dispatched_ms + kDispatchIntervals * interval <= now &&
+        !std::ranges::binary_search(heartbeat.leases, id)) {
+      lost.push_back(id);
+    }
+  }
+  for (const LeaseId id : lost) end(*leases_.at(id), Blame::kNone);
+
+  std::unordered_map<LeaseId, std::uint64_t> seen;
+  session.busy.clear();
+  for (const event::BusySlot& slot : heartbeat.slots) {
+    const Lease* lease = find_known(session, slot.lease);
+    if (lease == nullptr || lease->job == nullptr || slot.position >= lease->is_open.size()) {
+      continue;
+    }
+    session.busy.push_back(slot);
+    seen[slot.lease] += (slot.position + 1) * 0x9e3779b97f4a7c15ULL + slot.progress;
+  }
+  for (const LeaseId id : session.leases) {
+    Lease& lease = *leases_.at(id);
+    const auto it = seen.find(id);
+    lease.on_slot = it != seen.end();
+    if (!lease.on_slot || it->second == lease.progress_seen) continue;
+    lease.progress_seen = it->second;
+    lease.progress_ms = session.progress_ms = now;
+  }
+}
+
+void Leases::keep_only(Session& session, std::vector<LeaseId> held) {
+  std::ranges::sort(held);
+  for (const LeaseId id : held) {
+    if (find_known(session, id) == nullptr) {
+      core_.step.tell_now(session.peer, message::Stale{core_.boot, id});
+    }
+  }
+  const std::vector<LeaseId> leases = session.leases;
+  for (const LeaseId id : leases) {
+    if (!std::ranges::binary_search(held, id)) end(*leases_.at(id), Blame::kNone);
+  }
+}
+
+// ---- Durability.
+
+void Leases::note_undurable(std::uint64_t bytes, Lease* lease) {
+  undurable_.push_back({.step = core_.step.recording_number(),
+                        .lease = lease != nullptr ? lease->id : LeaseId{},
+                        .bytes = bytes});
+  undurable_bytes_ += bytes;
+}
+
+void Leases::set_durable(std::uint64_t steps) {
+  while (!undurable_.empty() && undurable_.front().step <= steps) {
+    undurable_bytes_ -= undurable_.front().bytes;
+    leases_.erase(undurable_.front().lease);
+    undurable_.pop_front();
+  }
+}
+
+// ---- Checks.
+
+void Leases::check_lease(const Lease& lease) const {
+  if (lease.job == nullptr) {
+    ASSERT(lease.session == nullptr && lease.pieces.empty() && lease.open_count == 0);
+    return;
+  }
+  ASSERT(lease.open_count > 0 && lease.job->leases.contains(lease.id));
+  ASSERT(lease.session->worker == lease.worker);
+  ASSERT(std::ranges::count(lease.session->leases, lease.id) == 1);
+  ASSERT(deadline(lease) != kNever);
+  ASSERT(lease.is_open.size() <= core_.options.dispatch_cases_max);
+  ASSERT(!lease.alone || lease.is_open.size() == 1);
+  ASSERT(std::ranges::count(lease.is_open, true) == lease.open_count);
+  std::uint32_t position = 0;
+  for (const Piece& piece : lease.pieces) {
+    ASSERT(piece.position == position && piece.count > 0);
+    position += piece.count;
+    for (std::uint32_t i = 0; i < piece.count; ++i) {
+      if (!lease.is_open[piece.position + i]) continue;
+      ASSERT(piece.chunk->states.at(piece.first + i) == CaseState::kLeased);
+    }
+  }
+  ASSERT(position == lease.is_open.size());
+}
+
+void Leases::check() const {
+  std::unordered_map<const Job*, std::uint64_t> leased;
+  std::uint64_t live = 0;
+  for (const auto& [id, lease] : leases_) {
+    check_lease(*lease);
+    if (lease->job == nullptr) continue;
+    ++live;
+    leased[lease->job] += lease->open_count;
+  }
+  ASSERT(live == live_count_);
+  // Every leased case is an open position of a lease, and of one only: the counts agree, and no
+  // two open positions have the same case.
+  for (const auto& [job, count] : leased) ASSERT(job->leased_count == count);
+  std::unordered_map<const OpenChunk*, std::vector<bool>> seen;
+  for (const auto& [id, lease] : leases_) {
+    for (const Piece& piece : lease->pieces) {
+      for (std::uint32_t i = 0; i < piece.count; ++i) {
+        if (!lease->is_open[piece.position + i]) continue;
+        std::vector<bool>& cases = seen[piece.chunk];
+        cases.resize(piece.chunk->case_count);
+        ASSERT(!cases[piece.first + i]);
+        cases[piece.first + i] = true;
+      }
+    }
+  }
+}
+
+}  // namespace puzzled::broker

@@ -1,0 +1,82 @@
+#include "daemon/broker/ready_queue.h"
+
+#include <algorithm>
+
+#include "proto/base/assert.h"
+
+namespace puzzled::broker {
+
+LaneNo ReadyQueue::lane_of(const std::string& puzzle, const std::string& solver) {
+  const auto [it, added] =
+      numbers_.try_emplace({puzzle, solver}, static_cast<LaneNo>(lanes_.size()));
+  if (added) {
+    lanes_.emplace_back();
+    lanes_.back().puzzle = puzzle;
+    lanes_.back().solver = solver;
+  }
+  return it->second;
+}
+
+bool ReadyQueue::add_worker(LaneNo no) {
+  if (lanes_[no].workers++ > 0) return false;
+  served_.insert(no);
+  return true;
+}
+
+bool ReadyQueue::remove_worker(LaneNo no) {
+  ASSERT(lanes_[no].workers > 0);
+  if (--lanes_[no].workers > 0) return false;
+  served_.erase(no);
+  return true;
+}
+
+void ReadyQueue::catch_up(Place& place) {
+  if (place.ready || place.hungry) return;  // it never left
+  place.turn.virtual_us = std::max(place.turn.virtual_us, clock(place));
+}
+
+void ReadyQueue::set_ready(Place& place, bool ready) {
+  if (place.ready == ready) return;
+  catch_up(place);
+  place.ready = ready;
+  auto& turns = lanes_[place.lane].ready;
+  ready ? static_cast<void>(turns.insert(place.turn)) : static_cast<void>(turns.erase(place.turn));
+}
+
+void ReadyQueue::set_hungry(Place& place, bool hungry) {
+  if (place.hungry == hungry) return;
+  catch_up(place);
+  place.hungry = hungry;
+  auto& turns = lanes_[place.lane].hungry;
+  hungry ? static_cast<void>(turns.insert(place.turn)) : static_cast<void>(turns.erase(place.turn));
+}
+
+void ReadyQueue::charge(Place& place, std::uint64_t us) {
+  Lane& lane = lanes_[place.lane];
+  if (place.ready) lane.ready.erase(place.turn);
+  if (place.hungry) lane.hungry.erase(place.turn);
+  clock(place) = std::max(clock(place), place.turn.virtual_us);
+  place.turn.virtual_us += std::max<std::uint64_t>(1, us);
+  if (place.ready) lane.ready.insert(place.turn);
+  if (place.hungry) lane.hungry.insert(place.turn);
+}
+
+std::optional<Turn> ReadyQueue::first_ready(std::span<const LaneNo> lanes) const {
+  std::optional<Turn> best;
+  for (const LaneNo no : lanes) {
+    const auto& turns = lanes_[no].ready;
+    if (!turns.empty() && (!best || *turns.begin() < *best)) best = *turns.begin();
+  }
+  return best;
+}
+
+std::optional<Turn> ReadyQueue::first_hungry() const {
+  std::optional<Turn> best;
+  for (const LaneNo no : served_) {
+    const auto& turns = lanes_[no].hungry;
+    if (!turns.empty() && (!best || *turns.begin() < *best)) best = *turns.begin();
+  }
+  return best;
+}
+
+}  // namespace puzzled::broker

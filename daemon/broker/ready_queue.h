@@ -1,0 +1,90 @@
+// Whose turn it is. Higher priority first, strictly; equal priorities take turns by the work that
+// was handed out (start-time fair queueing), so that one case behind ten million waits for about
+// one dispatch.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/broker/cost.h"
+#include "daemon/broker/types.h"
+
+namespace puzzled::broker {
+
+inline constexpr std::int32_t kPriorityMin = -100;
+inline constexpr std::int32_t kPriorityMax = 100;
+
+// A puzzle and a solver for it: jobs wait in lanes, workers serve lanes.
+using LaneNo = std::uint32_t;
+
+// A job's place in the order; smaller is earlier.
+struct Turn {
+  std::int32_t priority = 0;
+  std::uint64_t virtual_us = 0;  // work handed out, on the clock of its priority
+  JobId job;
+  friend bool operator<(const Turn& a, const Turn& b) {
+    if (a.priority != b.priority) return a.priority > b.priority;
+    if (a.virtual_us != b.virtual_us) return a.virtual_us < b.virtual_us;
+    return a.job < b.job;
+  }
+};
+
+// Part of every open job; changed by the ReadyQueue only.
+struct Place {
+  LaneNo lane = 0;
+  Turn turn;
+  bool ready = false;   // has cases in memory that may be dispatched
+  bool hungry = false;  // has cases in the store that it would like to have in memory
+};
+
+struct Lane {
+  std::string puzzle;
+  std::string solver;
+  std::set<Turn> ready;
+  std::set<Turn> hungry;
+  std::uint32_t workers = 0;  // connected ones that offer it
+  Cost cost;
+};
+
+class ReadyQueue {
+ public:
+  LaneNo lane_of(const std::string& puzzle, const std::string& solver);
+  [[nodiscard]] const Lane& lane(LaneNo no) const { return lanes_[no]; }
+  [[nodiscard]] Cost& cost(LaneNo no) { return lanes_[no].cost; }
+  // Lanes with at least one worker.
+  [[nodiscard]] const std::set<LaneNo>& served() const { return served_; }
+  // True when the first worker came, or the last one went.
+  bool add_worker(LaneNo no);
+  bool remove_worker(LaneNo no);
+
+  void set_ready(Place& place, bool ready);
+  void set_hungry(Place& place, bool hungry);
+  // `place` was given `us` of work.
+  void charge(Place& place, std::uint64_t us);
+  // The next job of these lanes, if any is ready.
+  [[nodiscard]] std::optional<Turn> first_ready(std::span<const LaneNo> lanes) const;
+  // The next job of a served lane that wants cases from the store.
+  [[nodiscard]] std::optional<Turn> first_hungry() const;
+
+ private:
+  std::uint64_t& clock(const Place& place) {
+    return clocks_[static_cast<std::size_t>(place.turn.priority - kPriorityMin)];
+  }
+  void catch_up(Place& place);
+
+  std::vector<Lane> lanes_;
+  std::map<std::pair<std::string, std::string>, LaneNo> numbers_;
+  std::set<LaneNo> served_;
+  // Of each priority: where the job stood that was served last. A job that (re)joins starts here,
+  // neither owed anything for its absence nor behind those who were served.
+  std::array<std::uint64_t, kPriorityMax - kPriorityMin + 1> clocks_{};
+};
+
+}  // namespace puzzled::broker

@@ -1,0 +1,122 @@
+// Workers: who is there, what they can solve, how much more they take, and whether they are alive.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "daemon/broker/broker.h"
+#include "daemon/broker/core.h"
+#include "daemon/broker/ready_queue.h"
+
+namespace puzzled::broker {
+
+// One worker process, from Ready to Goodbye or silence; it may change its connection.
+struct Session {
+  PeerId peer;
+  bool attached = true;  // false: its connection is known to be gone
+  Bytes16 start_id{};
+  WorkerNo worker;
+  bool recorded = false;  // InsertWorker was given
+  bool suspect = false;   // a lease ran out under it: it is served last
+  std::string name;
+  std::string host;
+  std::uint32_t pid = 0;
+  std::uint32_t slots = 0;
+  std::string version;
+  bool placed = false;                       // in the profile of its lanes
+  std::vector<LaneNo> lanes;                 // ascending; what it offers
+  std::vector<std::string> solver_versions;  // of the lanes
+  std::uint32_t capacity = 0;                // leases it wants to hold, as it last said
+  std::uint32_t leases_allowed = 0;          // capacity, or what it held when that was lowered
+  std::vector<LeaseId> leases;               // live ones
+  std::vector<event::BusySlot> busy;         // in its last heartbeat
+  std::int64_t heard_ms = 0;                 // steady
+  std::int64_t progress_ms = 0;              // steady; when it last showed any
+  std::int64_t timer_ms = kNever;            // Timers::arm
+  std::int64_t connected_wall_ms = 0;
+  std::int64_t seen_wall_ms = 0;
+  std::uint64_t cases_done = 0;
+  std::uint64_t free_since = 0;   // key in Profile::free
+  std::uint32_t free_leases = 0;  // the same; 0: not in it
+
+  [[nodiscard]] const std::string& solver_version(LaneNo lane) const;
+};
+
+// All workers that offer the same. A fleet has few different ones, so dispatching looks at
+// profiles, not at workers.
+struct Profile {
+  // Reliable ones first, then those with the most room, then the one that has waited longest.
+  struct Free {
+    bool suspect = false;
+    std::uint32_t leases = 0;
+    std::uint64_t since = 0;
+    Session* session = nullptr;
+    friend bool operator<(const Free& a, const Free& b) {
+      if (a.suspect != b.suspect) return b.suspect;
+      if (a.leases != b.leases) return a.leases > b.leases;
+      return a.since < b.since;
+    }
+  };
+  std::set<Free> free;
+  std::uint64_t free_leases = 0;  // of all of them
+  std::uint32_t workers = 0;
+};
+
+class Sessions {
+ public:
+  Sessions(Core& core, WorkerNo last_worker) : core_(core), last_worker_(last_worker) {}
+
+  void ready(event::WorkerReady&& ready);
+  void results(event::WorkerResults&& results);
+  void give_back(const event::WorkerReturn& returned);
+  void heartbeat(event::WorkerHeartbeat&& heartbeat);
+  void goodbye(const event::WorkerGoodbye& goodbye);
+  void connection_gone(PeerId peer);
+  void drain();
+  void timer(WorkerNo worker, std::int64_t at_ms);
+
+  // Serves the ready queue as long as there are cases and workers for them.
+  void dispatch();
+  // To be called when leases of the session were added or ended.
+  void update_credit(Session& session);
+  // The row that results and attempts refer to, once for each process start.
+  void record_worker(Session& session);
+
+  [[nodiscard]] std::size_t count() const { return by_peer_.size(); }
+  // Room for more leases among the workers of a lane.
+  [[nodiscard]] std::uint64_t free_leases(LaneNo lane) const;
+  [[nodiscard]] std::uint64_t slots(LaneNo lane) const;
+  [[nodiscard]] std::vector<WorkerView> views(const Now& now) const;
+  void check() const;
+
+ private:
+  using Profiles = std::map<std::vector<LaneNo>, Profile>;
+  enum class Leave : std::uint8_t { kGoodbye, kSilent, kHung };
+
+  Session* find(PeerId peer);
+  Session* hear(PeerId peer);  // notes the sign of life
+  Session* create(const event::WorkerReady& ready);
+  void describe(Session& session, event::WorkerReady& ready);
+  void set_offers(Session& session, const std::vector<SolverOffer>& offers);
+  void leave_lanes(Session& session);
+  void set_capacity(Session& session, std::uint32_t capacity);
+  void arm(Session& session);
+  void drop(Session& session, Leave how);
+  void put_away(LaneNo lane);
+
+  Core& core_;
+  WorkerNo last_worker_;
+  std::unordered_map<PeerId, std::unique_ptr<Session>> by_peer_;
+  std::unordered_map<Bytes16, Session*> by_start_;
+  std::unordered_map<WorkerNo, Session*> by_worker_;
+  Profiles profiles_;
+  std::uint64_t free_sequence_ = 0;
+};
+
+}  // namespace puzzled::broker

@@ -1,0 +1,130 @@
+// Sessions: credit, and serving the ready queue with it.
+#include <algorithm>
+#include <utility>
+
+#include "daemon/broker/jobs.h"
+#include "daemon/broker/leases.h"
+#include "daemon/broker/sessions.h"
+#include "proto/base/assert.h"
+
+namespace puzzled::broker {
+
+void Sessions::update_credit(Session& session) {
+  const auto held = static_cast<std::uint32_t>(session.leases.size());
+  const std::uint32_t free =
+      session.attached && session.capacity > held ? session.capacity - held : 0;
+  if (free == session.free_leases) return;
+  Profile& profile = profiles_.at(session.lanes);
+  if (session.free_leases > 0) {
+    profile.free_leases -= session.free_leases;
+    profile.free.erase({session.suspect, session.free_leases, session.free_since, &session});
+  }
+  // Its turn among equals starts anew with each change.
+  session.free_leases = free;
+  session.free_since = ++free_sequence_;
+  if (free > 0) {
+    profile.free_leases += free;
+    profile.free.insert({session.suspect, free, session.free_since, &session});
+  }
+}
+
+void Sessions::dispatch() {
+  if (core_.draining) return;
+  const DispatchSize size{.target_us = core_.options.dispatch_target_us,
+                          .cases_first = core_.options.dispatch_cases_first,
+                          .cases_max = core_.options.dispatch_cases_max};
+  while (!core_.leases->store_is_behind()) {
+    Profile* chosen = nullptr;
+    std::optional<Turn> first;
+    for (auto& [lanes, profile] : profiles_) {
+      if (profile.free.empty()) continue;
+      const std::optional<Turn> turn = core_.queue.first_ready(lanes);
+      if (!turn || (first && !(*turn < *first))) continue;
+      first = turn;
+      chosen = &profile;
+    }
+    if (chosen == nullptr) return;
+    Job& job = core_.jobs->open(first->job);
+    Session& session = *chosen->free.begin()->session;
+    const Cost& cost = job.cost.known() ? job.cost : core_.queue.cost(job.place.lane);
+    const std::uint32_t cases =
+        size.cases(cost, job.open_count() - job.leased_count, chosen->free_leases);
+    core_.timers.arm(core_.leases->dispatch(session, job, cases), Timers::Kind::kSession,
+                     session.worker.value, session.timer_ms);
+  }
+}
+
+std::uint64_t Sessions::free_leases(LaneNo lane) const {
+  std::uint64_t free = 0;
+  for (const auto& [lanes, profile] : profiles_) {
+    if (std::ranges::binary_search(lanes, lane)) free += profile.free_leases;
+  }
+  return free;
+}
+
+std::uint64_t Sessions::slots(LaneNo lane) const {
+  std::uint64_t slots = 0;
+  for (const auto& [peer, session] : by_peer_) {
+    if (std::ranges::binary_search(session->lanes, lane)) slots += session->slots;
+  }
+  return slots;
+}
+
+std::vector<WorkerView> Sessions::views(const Now& now) const {
+  std::vector<const Session*> sessions;
+  for (const auto& [peer, session] : by_peer_) sessions.push_back(session.get());
+  std::ranges::sort(sessions, {}, &Session::worker);
+  std::vector<WorkerView> views;
+  views.reserve(sessions.size());
+  for (const Session* session : sessions) {
+    WorkerView view{.name = session->name,
+                    .host = session->host,
+                    .pid = session->pid,
+                    .slots = session->slots,
+                    .leases = static_cast<std::uint32_t>(session->leases.size()),
+                    .connected_ms = session->connected_wall_ms,
+                    // A wall clock that was set back must not show the future.
+                    .last_seen_ms = std::min(session->seen_wall_ms, now.wall_ms),
+                    .draining = core_.draining,
+                    .cases_done = session->cases_done,
+                    .version = session->version,
+                    .solvers = {}};
+    for (const LaneNo no : session->lanes) {
+      const Lane& lane = core_.queue.lane(no);
+      view.solvers.push_back(lane.puzzle + "/" + lane.solver);
+    }
+    views.push_back(std::move(view));
+  }
+  return views;
+}
+
+void Sessions::check() const {
+  ASSERT(by_peer_.size() == by_start_.size() && by_peer_.size() == by_worker_.size());
+  ASSERT(by_peer_.size() <= core_.options.workers_max);
+  std::map<std::vector<LaneNo>, std::pair<std::uint32_t, std::uint64_t>> seen;
+  std::size_t leases = 0;
+  for (const auto& [peer, held] : by_peer_) {
+    const Session& session = *held;
+    ASSERT(session.peer == peer && by_start_.at(session.start_id) == &session);
+    ASSERT(by_worker_.at(session.worker) == &session);
+    ASSERT(session.leases.size() <= session.leases_allowed);
+    ASSERT(session.capacity <= core_.options.worker_leases_max);
+    ASSERT(session.timer_ms <= session.heard_ms + core_.options.liveness_ms);
+    const auto count = static_cast<std::uint32_t>(session.leases.size());
+    const std::uint32_t free =
+        session.attached && session.capacity > count ? session.capacity - count : 0;
+    ASSERT(session.free_leases == free);
+    const Profile& profile = profiles_.at(session.lanes);
+    ASSERT(profile.free.contains({session.suspect, free, session.free_since, held.get()}) ==
+           (free > 0));
+    ++seen[session.lanes].first;
+    seen[session.lanes].second += free;
+    leases += session.leases.size();
+  }
+  ASSERT(seen.size() == profiles_.size() && leases == core_.leases->live_count());
+  for (const auto& [lanes, profile] : profiles_) {
+    ASSERT(seen.at(lanes) == std::pair(profile.workers, profile.free_leases));
+  }
+}
+
+}  // namespace puzzled::broker

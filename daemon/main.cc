@@ -1,0 +1,142 @@
+// puzzled: options → store (locked, boot raised) → sockets → workers → loop.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <system_error>
+
+#include "daemon/broker/broker.h"
+#include "daemon/log.h"
+#include "daemon/net/listen.h"
+#include "daemon/net/reactor.h"
+#include "daemon/options.h"
+#include "daemon/store/store.h"
+#include "daemon/store/store_thread.h"
+#include "daemon/supervisor.h"
+#include "proto/base/fatal.h"
+#include "proto/base/paths.h"
+
+namespace puzzled {
+namespace {
+
+constexpr int kExitBug = 70;
+
+// Signals are read from a descriptor. Blocked before any thread starts, so that all inherit it.
+int open_signals() {
+  sigset_t signals;
+  ::sigemptyset(&signals);
+  for (const int signal : {SIGTERM, SIGINT, SIGCHLD}) ::sigaddset(&signals, signal);
+  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  ::signal(SIGPIPE, SIG_IGN);
+  const int fd = ::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (fd < 0) throw std::system_error(errno, std::generic_category(), "signalfd");
+  return fd;
+}
+
+// Every connection is a descriptor, and ZeroMQ ends the process when there are none left.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) {
+    spdlog::warn("cannot raise the limit of open files above {}", limit.rlim_cur);
+  }
+}
+
+std::string worker_endpoint_of(const DaemonOptions& options) {
+  if (!options.worker_endpoint.empty()) return options.worker_endpoint;
+  // Two wildcards give two ports.
+  if (options.endpoint.ends_with(":*")) return options.endpoint;
+  const auto derived = worker_endpoint_for(options.endpoint);
+  if (!derived) {
+    throw Fatal(kExitConfiguration,
+                fmt::format("no worker endpoint can be derived from {}; name it with "
+                            "--worker-endpoint",
+                            options.endpoint));
+  }
+  return *derived;
+}
+
+std::int64_t wall_ms() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+int run(const DaemonOptions& options) {
+  const std::string worker_endpoint = worker_endpoint_of(options);
+  const int signals = open_signals();
+  raise_descriptor_limit();
+  codec::silence_protobuf();
+
+  std::unique_ptr<Store> store = Store::open(options.database, options.store);
+  Recovery recovery = store->recover();
+  const codec::DaemonFacts facts{static_cast<std::uint32_t>(::getpid()), wall_ms(), recovery.boot,
+                                 options.database};
+  spdlog::info("puzzled {}: database {}, boot {}, {} jobs", PUZZLED_VERSION, options.database,
+               recovery.boot.value, recovery.jobs.size());
+
+  Waker waker;
+  const auto wake = [&waker] { waker.wake(); };
+  Broker broker(options.broker, std::move(recovery));
+  StoreThread store_thread(std::move(store), options.store, wake);
+  ReadThread read_thread(options.database, options.store, wake);
+
+  zmq::context_t context;
+  std::optional<Supervisor> supervisor;
+  Reactor reactor(context, options.net, {broker, store_thread, read_thread, waker, signals}, facts);
+  const Listener clients(reactor.client_socket(), options.endpoint, options.insecure_tcp);
+  const Listener workers(reactor.worker_socket(), worker_endpoint, options.insecure_tcp);
+  spdlog::info("clients at {}, workers at {}", clients.endpoint(), workers.endpoint());
+  if (options.supervisor.workers > 0) {
+    supervisor.emplace(options.supervisor, workers.endpoint());
+    reactor.set_local_workers(*supervisor);
+  }
+  spdlog::info("ready");
+  const int code = reactor.run();
+  supervisor.reset();
+  spdlog::info("stopped");
+  return code;
+}
+
+}  // namespace
+}  // namespace puzzled
+
+int main(int argc, char** argv) {
+  const auto complain = [](const char* text) { std::fprintf(stderr, "puzzled: %s\n", text); };
+  try {
+    const puzzled::Command command = puzzled::parse_command_line(
+        {argv + 1, argv + argc}, [](const std::string& name) -> std::optional<std::string> {
+          const char* value = std::getenv(name.c_str());
+          return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+        });
+    if (!command.print.empty()) {
+      std::fputs(command.print.c_str(), stdout);
+      return std::fflush(stdout) == 0 ? 0 : puzzled::kExitIo;
+    }
+    puzzled::set_up_log(command.options);
+    if (!command.config_file.empty()) spdlog::info("configuration: {}", command.config_file);
+    return puzzled::run(command.options);
+  } catch (const puzzled::Fatal& error) {
+    complain(error.what());
+    return error.exit_code();
+  } catch (const std::system_error& error) {
+    complain(error.what());
+    return puzzled::kExitIo;
+  } catch (const std::exception& error) {
+    complain(fmt::format("internal error: {}. This is a bug in puzzled; nothing that was "
+                         "acknowledged is lost.",
+                         error.what())
+                 .c_str());
+    return puzzled::kExitBug;
+  }
+}

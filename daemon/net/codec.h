@@ -1,0 +1,69 @@
+// Between frames and the daemon's own values: the only part of the daemon that knows protobuf.
+//
+// Decoding trusts nothing: sizes, ranges, enum numbers, counts and text are checked here, so that
+// the broker and the store see only values that can be. What is wrong becomes a coded reply with
+// one line that says what to do.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "daemon/broker/broker.h"
+#include "daemon/net/options.h"
+#include "daemon/store/query.h"
+
+namespace puzzled::codec {
+
+// ---- Clients.
+
+struct Query {  // for the reader thread
+  std::uint64_t request = 0;
+  query::Query query;
+};
+struct ListWorkers {
+  std::uint64_t request = 0;
+};
+struct GetVersion {
+  std::uint64_t request = 0;
+};
+// An Error is the reply to send at once; its request is 0 where the frame could not be read.
+using ClientInput = std::variant<message::Error, Event, Query, ListWorkers, GetVersion>;
+
+// The id of the request that it is, or answers.
+std::uint64_t request_of(const ClientInput& input);
+
+ClientInput decode_client(PeerId peer, std::string_view frame, const CodecOptions& options);
+
+// The facts of a running daemon that `Version` carries.
+struct DaemonFacts {
+  std::uint32_t pid = 0;
+  std::int64_t started_ms = 0;  // Unix time
+  Boot boot;
+  std::string database;
+};
+using JobViewOf = std::function<JobView(JobId)>;
+
+// All return a frame. A reply over the message limit becomes an Error with code TOO_LARGE.
+std::string encode(const ClientMessage& what);
+// `view_of` adds what only the broker knows; asked once for each job of the answer.
+std::string encode(std::uint64_t request, const query::Answer& answer, const JobViewOf& view_of);
+std::string encode(std::uint64_t request, const std::vector<WorkerView>& workers);
+std::string encode(std::uint64_t request, const DaemonFacts& facts,
+                   const std::string& intake_paused);
+
+// ---- Workers.
+
+// A worker that speaks nonsense is refused and taken as gone.
+using WorkerInput = std::variant<message::Refused, Event>;
+
+WorkerInput decode_worker(PeerId peer, std::string_view frame, const CodecOptions& options);
+// A frame; a Dispatch joins the bytes of its slices without looking into the cases.
+std::string encode(const WorkerMessage& what);
+
+// Keeps protobuf from writing to standard error about what peers send. Call once at start.
+void silence_protobuf();
+
+}  // namespace puzzled::codec

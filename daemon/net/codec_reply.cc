@@ -1,0 +1,210 @@
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "daemon/net/codec.h"
+#include "daemon/net/fields.h"
+#include "proto/client.pb.h"
+
+namespace puzzled::codec {
+namespace {
+
+using message::ErrorCode;
+
+void fill(const message::Error& from, proto::ClientReply& reply) {
+  reply.mutable_error()->set_code(static_cast<proto::ErrorCode>(from.code));
+  reply.mutable_error()->set_message(from.text);
+}
+void fill(const message::JobOpened& from, proto::ClientReply& reply) {
+  proto::JobOpened& to = *reply.mutable_job_opened();
+  to.set_job(from.job.value);
+  to.set_next_chunk(from.next_chunk);
+  to.set_digest(from.digest);
+  to.set_sealed(from.sealed);
+}
+void fill(const message::ChunkAccepted& from, proto::ClientReply& reply) {
+  reply.mutable_chunk_accepted()->set_chunk_no(from.chunk_no);
+}
+void fill(const message::JobSealed& from, proto::ClientReply& reply) {
+  reply.mutable_job_sealed()->set_job(from.job.value);
+}
+void fill(const message::JobCancelled& from, proto::ClientReply& reply) {
+  reply.mutable_job_cancelled()->set_job(from.job.value);
+}
+void fill(const message::JobDone& from, proto::ClientReply& reply) {
+  reply.mutable_job_done()->set_job(from.job.value);
+}
+
+// The frame, or an Error that fits if the reply is over what any peer accepts.
+std::string finish(std::uint64_t request, proto::ClientReply& reply) {
+  if (reply.ByteSizeLong() > wire::kMessageBytesMax - wire::kHeaderBytes) {
+    reply.Clear();
+    fill(message::Error{request, ErrorCode::kTooLarge,
+                        fmt::format("the answer is over {} bytes; ask for fewer rows at a time, or "
+                                    "without answers",
+                                    wire::kMessageBytesMax)},
+         reply);
+  }
+  reply.set_id(request);
+  return wire::encode(wire::Role::kBroker, reply);
+}
+
+proto::JobState state_of(const query::JobRow& row, const JobView& view) {
+  if (row.cancelled) return proto::JOB_STATE_CANCELLED;
+  if (!row.sealed) return proto::UPLOADING;
+  if (row.done_count == row.case_count) return proto::JOB_DONE;
+  return view.leased > 0 ? proto::RUNNING : proto::QUEUED;
+}
+
+void fill(const query::JobRow& from, const JobView& view, proto::JobStatus& to) {
+  to.set_job(from.job.value);
+  to.set_request_id(from.request_id.data(), from.request_id.size());
+  proto::JobSpec& spec = *to.mutable_spec();
+  spec.set_name(from.spec.name);
+  spec.set_puzzle(from.spec.puzzle);
+  spec.set_solver(from.spec.solver);
+  spec.set_priority(from.spec.priority);
+  spec.mutable_limits()->set_time_limit_us(from.spec.limits.time_limit_us);
+  spec.mutable_limits()->set_memory_limit_bytes(from.spec.limits.memory_limit_bytes);
+  spec.mutable_limits()->set_answer_bytes_max(from.spec.limits.answer_bytes_max);
+  const proto::JobState state = state_of(from, view);
+  to.set_state(state);
+  to.set_created_ms(from.created_ms);
+  to.set_sealed_ms(from.sealed_ms);
+  to.set_finished_ms(from.finished_ms);
+  to.set_case_count(from.case_count);
+  to.set_done_count(from.done_count);
+  to.set_leased_count(view.leased);
+  to.set_chunk_count(from.chunk_count);
+  to.set_file_count(from.file_count);
+  for (std::size_t i = 0; i < from.verdicts.size(); ++i) {
+    if (from.verdicts[i] == 0) continue;
+    proto::VerdictCount& count = *to.add_verdicts();
+    count.set_verdict(static_cast<proto::Verdict>(i));
+    count.set_count(from.verdicts[i]);
+  }
+  to.set_cancel_reason(from.cancel_reason);
+  const bool ended = state == proto::JOB_DONE || state == proto::JOB_STATE_CANCELLED;
+  if (!ended) to.set_waiting_for(view.waiting_for);
+}
+
+void fill(const query::ResultRow& from, proto::ResultRow& to) {
+  to.set_case_no(from.case_no.value);
+  to.set_label(from.label);
+  to.set_verdict(static_cast<proto::Verdict>(from.verdict));
+  to.set_time_us(from.time_us);
+  to.set_memory_bytes(from.memory_bytes);
+  to.set_attempt(from.attempt);
+  to.set_worker(from.worker);
+  to.set_solver_version(from.solver_version);
+  to.set_graded_ms(from.graded_ms);
+  to.set_has_answer(from.has_answer);
+  to.set_answer(from.answer);
+  to.set_message(from.message);
+}
+
+void fill(const query::NotFound& from, const JobViewOf&, proto::ClientReply& reply) {
+  const bool job = from.what == query::NotFound::What::kJob;
+  fill(message::Error{0, job ? ErrorCode::kUnknownJob : ErrorCode::kUnknownCase,
+                      job ? "there is no such job; `puzzlectl jobs` lists them"
+                          : "the job has no such case; cases are numbered from 1"},
+       reply);
+}
+void fill(const query::JobRow& from, const JobViewOf& view_of, proto::ClientReply& reply) {
+  fill(from, view_of(from.job), *reply.mutable_job_status());
+}
+void fill(const query::JobsPage& from, const JobViewOf& view_of, proto::ClientReply& reply) {
+  proto::JobsPage& page = *reply.mutable_jobs_page();
+  for (const query::JobRow& row : from.jobs) fill(row, view_of(row.job), *page.add_jobs());
+  page.set_more(from.more);
+}
+void fill(const query::ResultsPage& from, const JobViewOf&, proto::ClientReply& reply) {
+  proto::ResultsPage& page = *reply.mutable_results_page();
+  for (const query::ResultRow& row : from.rows) fill(row, *page.add_rows());
+  page.set_more(from.more);
+  page.set_next_after(from.next_after);
+}
+void fill(const query::CaseDetail& from, const JobViewOf&, proto::ClientReply& reply) {
+  proto::CaseDetail& to = *reply.mutable_case_detail();
+  to.set_job(from.job.value);
+  to.set_puzzle(from.spec.puzzle);
+  to.set_solver(from.spec.solver);
+  to.set_case_no(from.case_no.value);
+  to.set_label(from.label);
+  if (!to.mutable_content()->ParseFromString(from.content)) {
+    // Stored as it was submitted: a client may have sent bytes that are no Case.
+    to.mutable_content()->Clear();
+    to.mutable_content()->set_invalid("the submitted bytes cannot be decoded");
+  }
+  to.set_graded(from.result.has_value());
+  if (from.result) fill(*from.result, *to.mutable_result());
+  for (const query::AttemptRow& attempt : from.attempts) {
+    proto::AttemptRow& row = *to.add_attempts();
+    row.set_attempt(attempt.attempt);
+    row.set_ended_ms(attempt.ended_ms);
+    row.set_worker(attempt.worker);
+    row.set_message(attempt.message);
+  }
+  to.set_cancelled(from.cancelled);
+}
+void fill(const query::FilesPage& from, const JobViewOf&, proto::ClientReply& reply) {
+  proto::FilesPage& page = *reply.mutable_files_page();
+  for (const FileEntry& file : from.files) {
+    proto::File& to = *page.add_files();
+    to.set_path(file.path);
+    to.set_first_case(file.first_case);
+    to.set_case_count(file.case_count);
+  }
+  page.set_more(from.more);
+  page.set_next_after(from.next_after);
+}
+
+}  // namespace
+
+std::string encode(const ClientMessage& what) {
+  proto::ClientReply reply;
+  std::visit([&](const auto& from) { fill(from, reply); }, what);
+  return finish(std::visit([](const auto& from) { return from.request; }, what), reply);
+}
+
+std::string encode(std::uint64_t request, const query::Answer& answer, const JobViewOf& view_of) {
+  proto::ClientReply reply;
+  std::visit([&](const auto& from) { fill(from, view_of, reply); }, answer);
+  return finish(request, reply);
+}
+
+std::string encode(std::uint64_t request, const std::vector<WorkerView>& workers) {
+  proto::ClientReply reply;
+  proto::WorkersPage& page = *reply.mutable_workers_page();
+  for (const WorkerView& from : workers) {
+    proto::WorkerRow& to = *page.add_workers();
+    to.set_name(from.name);
+    to.set_host(from.host);
+    to.set_pid(from.pid);
+    to.set_slots(from.slots);
+    to.set_leases(from.leases);
+    to.set_connected_ms(from.connected_ms);
+    to.set_last_seen_ms(from.last_seen_ms);
+    to.set_draining(from.draining);
+    to.set_cases_done(from.cases_done);
+    to.set_version(from.version);
+    for (const std::string& solver : from.solvers) to.add_solvers(solver);
+  }
+  return finish(request, reply);
+}
+
+std::string encode(std::uint64_t request, const DaemonFacts& facts,
+                   const std::string& intake_paused) {
+  proto::ClientReply reply;
+  proto::Version& to = *reply.mutable_version();
+  to.set_version(PUZZLED_VERSION);
+  to.set_protocol(wire::kMajor);
+  to.set_pid(facts.pid);
+  to.set_started_ms(facts.started_ms);
+  to.set_boot(facts.boot.value);
+  to.set_database(facts.database);
+  to.set_intake_paused(intake_paused);
+  return finish(request, reply);
+}
+
+}  // namespace puzzled::codec

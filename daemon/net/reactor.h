@@ -1,0 +1,116 @@
+// The daemon's loop: the only ZeroMQ, one thread. It steps the Broker with what comes in, and
+// carries out what the broker asks for:
+//   records, loads  → the store's thread
+//   now             → sent at once
+//   when_durable    → held until the store reports the step's records durable, then sent
+// Queries go to the reader's thread; their answers are completed with live facts and sent.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <unordered_map>
+#include <vector>
+#include <zmq.hpp>
+
+#include "daemon/broker/broker.h"
+#include "daemon/net/codec.h"
+#include "daemon/net/local_workers.h"
+#include "daemon/net/options.h"
+#include "daemon/net/router.h"
+#include "daemon/net/waker.h"
+#include "daemon/store/store_thread.h"
+
+namespace puzzled {
+
+class Reactor {
+ public:
+  struct Parts {  // all outlive the reactor
+    Broker& broker;
+    StoreThread& store;
+    ReadThread& reads;
+    const Waker& waker;  // woken by both threads
+    int signals;         // descriptor that gives signalfd_siginfo; SIGTERM and SIGINT drain
+  };
+
+  Reactor(zmq::context_t& context, NetOptions options, Parts parts, codec::DaemonFacts facts);
+
+  // To bind before run().
+  [[nodiscard]] zmq::socket_t& client_socket() { return clients_.socket(); }
+  [[nodiscard]] zmq::socket_t& worker_socket() { return workers_.socket(); }
+  // Before run(); outlives it.
+  void set_local_workers(LocalWorkers& workers) { local_workers_ = &workers; }
+
+  // Until drained, cut short by a second signal, or the store has failed. Returns the exit code.
+  int run();
+
+ private:
+  enum class Phase : std::uint8_t { kRunning, kDraining, kEnded };
+  struct Held {  // sent once the records of `step` are durable
+    std::uint64_t step = 0;
+    Send send;
+  };
+  struct Submitted {
+    std::uint64_t sequence = 0;  // of the store's work
+    std::uint64_t step = 0;      // of the broker that gave its records
+  };
+  struct OpenRead {
+    PeerId peer;
+    std::uint64_t request = 0;
+  };
+
+  void wait();
+  [[nodiscard]] std::int64_t next_deadline() const;
+  void read_signals();
+  void read_workers();
+  void read_clients();
+  void read_store();
+  void read_answers();
+  void keep_time();
+
+  void handle_client(PeerId peer, codec::ClientInput input);
+  void handle(PeerId peer, const message::Error& error);
+  void handle(PeerId peer, Event event);
+  void handle(PeerId peer, codec::Query query);
+  void handle(PeerId peer, const codec::ListWorkers& list);
+  void handle(PeerId peer, const codec::GetVersion& version);
+  void handle(const StoreThread::Durable& durable);
+  void handle(const StoreThread::Failed& failed);
+  void handle(event::ChunkLoaded loaded);
+  void handle(event::IntakePaused paused);
+  void handle(event::IntakeResumed resumed);
+
+  // Steps the broker and takes over its effects.
+  void step(Event event);
+  void carry_out();
+  void send(const Send& send);
+  void reply(PeerId peer, std::uint64_t request, std::string frame);
+  void start_drain();
+  void end_if_drained();
+  [[nodiscard]] bool clients_may_speak() const;
+
+  NetOptions options_;
+  Parts parts_;
+  codec::DaemonFacts facts_;
+  LocalWorkers* local_workers_ = nullptr;
+  std::uint64_t last_peer_ = 0;
+  Router clients_;
+  Router workers_;
+
+  Phase phase_ = Phase::kRunning;
+  int exit_code_ = 0;
+  std::int64_t drain_deadline_ms_ = 0;  // steady; while draining
+  std::int64_t sweep_ms_ = 0;           // steady; when idle peers are looked for next
+
+  Effects effects_;
+  std::vector<Send> to_send_;
+  std::vector<StoreThread::Work> to_store_;
+  std::uint64_t last_sequence_ = 0;
+  std::uint64_t durable_step_ = 0;
+  std::deque<Submitted> submitted_;  // works with records that are not durable yet
+  std::deque<Held> held_;
+  std::uint64_t last_ticket_ = 0;
+  std::unordered_map<std::uint64_t, OpenRead> open_reads_;
+};
+
+}  // namespace puzzled

@@ -1,0 +1,68 @@
+// One ROUTER socket and the peers behind it: routing ids become PeerIds, and what cannot be sent
+// now waits in a bounded queue per peer. Nothing here blocks.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+#include <zmq.hpp>
+
+#include "daemon/broker/types.h"
+#include "daemon/net/options.h"
+
+namespace puzzled {
+
+class Router {
+ public:
+  struct Peer {
+    std::string routing_id;
+    std::int64_t last_heard_ms = 0;  // steady
+    std::deque<zmq::message_t> unsent;
+    std::uint64_t unsent_bytes = 0;
+    // Clients: ids of requests that have no reply yet.
+    std::unordered_multiset<std::uint64_t> open_requests;
+  };
+  enum class Received : std::uint8_t {
+    kNothing,  // no message is waiting
+    kMessage,
+    kBad,      // more than one frame: the sender is not ours; `frame` is empty
+    kIgnored,  // the peer chose its own routing id; it gets nothing
+  };
+
+  // `last_peer` is shared by all routers of a daemon, so that a PeerId names one connection.
+  Router(zmq::context_t& context, const NetOptions& options, std::uint64_t& last_peer);
+
+  [[nodiscard]] zmq::socket_t& socket() { return socket_; }
+
+  Received receive(std::int64_t steady_ms, PeerId& peer, zmq::message_t& frame);
+
+  // Sends or queues. False: the peer is unknown or gone, or reads too slowly; it is forgotten.
+  bool send(PeerId to, std::string frame);
+  // Tries again what is queued; appends the peers that turned out to be gone (and are forgotten).
+  void retry(std::vector<PeerId>& gone);
+  [[nodiscard]] bool has_unsent() const { return !waiting_.empty(); }
+
+  [[nodiscard]] Peer* find(PeerId peer);  // nullptr: unknown
+  // Forgets peers that were silent for `idle_ms` and have no open request; appends them.
+  void forget_idle(std::int64_t steady_ms, std::int64_t idle_ms, std::vector<PeerId>& gone);
+  [[nodiscard]] std::size_t peer_count() const { return peers_.size(); }
+
+ private:
+  enum class Sent : std::uint8_t { kYes, kFull, kGone };
+
+  Sent try_send(const Peer& peer, zmq::message_t& frame);
+  PeerId peer_of(const zmq::message_t& routing_id);
+  void forget(PeerId peer);
+
+  NetOptions options_;
+  std::uint64_t& last_peer_;
+  zmq::socket_t socket_;
+  std::unordered_map<PeerId, Peer> peers_;
+  std::unordered_map<std::string, PeerId> by_routing_id_;
+  std::unordered_set<PeerId> waiting_;  // peers with something unsent
+};
+
+}  // namespace puzzled

@@ -1,0 +1,179 @@
+// The table of options: the one place where an option is named, bounded and explained.
+#include <algorithm>
+#include <thread>
+
+#include "daemon/options.h"
+#include "proto/base/paths.h"
+
+namespace puzzled {
+namespace {
+
+using Kind = OptionRow::Kind;
+using Field = OptionRow::Field;
+
+constexpr std::uint64_t kKiB = 1ULL << 10U;
+constexpr std::uint64_t kMiB = 1ULL << 20U;
+constexpr std::uint64_t kGiB = 1ULL << 30U;
+constexpr std::uint64_t kSecond = 1'000;  // milliseconds
+constexpr std::uint64_t kHour = 3'600 * kSecond;
+constexpr std::uint64_t kDay = 24 * kHour;
+
+// A captureless function that gives the field; the comma-free form keeps the rows readable.
+#define FIELD(member) [](DaemonOptions& o) -> Field { return &o.member; }
+
+std::vector<OptionRow> listen_rows() {
+  return {
+      {"endpoint", "listen", Kind::kText, FIELD(endpoint), 0, 0,
+       "Where clients connect: ipc:///PATH or tcp://HOST:PORT.", ""},
+      {"worker-endpoint", "listen", Kind::kText, FIELD(worker_endpoint), 0, 0,
+       "Where workers connect; empty: beside the clients' socket, or the next TCP port.", ""},
+      {"insecure-tcp", "listen", Kind::kSwitch, FIELD(insecure_tcp), 0, 0,
+       "Allow TCP addresses that other machines can reach, without encryption.", ""},
+      {"drain-timeout", "listen", Kind::kMilliseconds, FIELD(net.drain_timeout_ms), 0, kHour,
+       "On SIGTERM, wait this long for what is being solved.", ""},
+  };
+}
+
+std::vector<OptionRow> log_rows() {
+  return {
+      {"log-level", "log", Kind::kChoice, FIELD(log_level), 0, 0, "What is worth a line.",
+       "trace|debug|info|warn|error|critical|off"},
+      {"log-format", "log", Kind::kChoice, FIELD(log_format), 0, 0,
+       "Plain text, or one JSON object a line.", "text|json"},
+      {"log-file", "log", Kind::kText, FIELD(log_file), 0, 0, "Appended to; empty: standard error.",
+       ""},
+  };
+}
+
+std::vector<OptionRow> store_rows() {
+  return {
+      {"database", "store", Kind::kText, FIELD(database), 0, 0,
+       "SQLite file with all jobs and results, on a local disk.", ""},
+      {"commit-rows-max", "store", Kind::kCount, FIELD(store.commit_rows_max), 1, 10'000'000,
+       "Result rows in one transaction.", ""},
+      {"commit-bytes-max", "store", Kind::kBytes, FIELD(store.commit_bytes_max), 64 * kKiB, kGiB,
+       "Bytes of cases and answers in one transaction.", ""},
+      {"checkpoint-wal-bytes", "store", Kind::kBytes, FIELD(store.checkpoint_wal_bytes), 256 * kKiB,
+       16 * kGiB, "Move the write-ahead log into the database above this size.", ""},
+      {"cache-bytes", "store", Kind::kBytes, FIELD(store.cache_bytes), kMiB, 16 * kGiB,
+       "Page cache of each connection to the database.", ""},
+      {"lock-wait", "store", Kind::kMilliseconds, FIELD(store.lock_wait_ms), 0, kHour,
+       "Wait this long for a foreign process that holds the database's lock.", ""},
+      {"disk-retry", "store", Kind::kMilliseconds, FIELD(store.retry_ms), 10, 60 * kSecond,
+       "Pause between tries to write while the disk is full.", ""},
+      {"page-bytes-max", "store", Kind::kBytes, FIELD(store.page_bytes_max), 64 * kKiB, 16 * kMiB,
+       "A page of query results ends once it is larger than this.", ""},
+      {"store-queue-bytes-max", "store", Kind::kBytes, FIELD(net.store_queue_bytes_max), kMiB,
+       16 * kGiB, "While more than this waits for the disk, clients are not read.", ""},
+  };
+}
+
+std::vector<OptionRow> worker_rows() {
+  return {
+      {"workers", "workers", Kind::kCount, FIELD(supervisor.workers), 0, 4'096,
+       "Worker processes to start and to keep running; 0: none.", ""},
+      {"worker-program", "workers", Kind::kText, FIELD(supervisor.worker_program), 0, 0,
+       "Their program; empty: puzzle-worker beside this program.", ""},
+      {"restart-delay", "workers", Kind::kMilliseconds, FIELD(supervisor.restart_ms), 1,
+       60 * kSecond, "Before a worker that ended is started again; doubled each time.", ""},
+      {"restart-delay-max", "workers", Kind::kMilliseconds, FIELD(supervisor.restart_ms_max), 1,
+       kHour, "The longest such delay.", ""},
+      {"restart-settled", "workers", Kind::kMilliseconds, FIELD(supervisor.settled_ms), 1, kDay,
+       "After a life this long the delay starts from the beginning.", ""},
+      {"heartbeat-interval", "workers", Kind::kMilliseconds, FIELD(broker.heartbeat_interval_ms),
+       10, 60 * kSecond, "How often a worker gives a sign of life.", ""},
+      {"liveness", "workers", Kind::kMilliseconds, FIELD(broker.liveness_ms), 20, kHour,
+       "A worker that was silent for this long is gone; its cases are queued again.", ""},
+      {"workers-max", "workers", Kind::kCount, FIELD(broker.workers_max), 1, 1'000'000,
+       "Connected workers.", ""},
+      {"attempts-max", "workers", Kind::kCount, FIELD(broker.attempts_max), 1, 100,
+       "A case that ended this many workers is quarantined.", ""},
+      {"lease-margin", "workers", Kind::kMilliseconds, FIELD(broker.lease_margin_ms), 1, kDay,
+       "Added to the longest time one case may take before a lease without progress ends.", ""},
+      {"dispatch-target", "workers", Kind::kMicroseconds, FIELD(broker.dispatch_target_us), 1,
+       60'000'000, "Work in one dispatch, by learned cost.", ""},
+      {"dispatch-cases-first", "workers", Kind::kCount, FIELD(broker.dispatch_cases_first), 1,
+       100'000, "Cases in a dispatch while their cost is unknown.", ""},
+      {"dispatch-cases-max", "workers", Kind::kCount, FIELD(broker.dispatch_cases_max), 1, 100'000,
+       "Cases in one dispatch.", ""},
+      {"dispatch-bytes-max", "workers", Kind::kBytes, FIELD(broker.dispatch_bytes_max), kKiB,
+       8 * kMiB, "Bytes of cases in one dispatch (a single larger case still goes).", ""},
+  };
+}
+
+std::vector<OptionRow> job_rows() {
+  return {
+      {"message-bytes-max", "jobs", Kind::kBytes, FIELD(net.codec.message_bytes_max), 64 * kKiB,
+       wire::kMessageBytesMax, "One message of a client or a worker.", ""},
+      {"case-bytes-max", "jobs", Kind::kBytes, FIELD(net.codec.case_bytes_max), kKiB,
+       wire::kCaseBytesMax, "One case with its claimed answer.", ""},
+      {"answer-bytes-max", "jobs", Kind::kBytes, FIELD(net.codec.answer_bytes_max), kKiB,
+       wire::kAnswerBytesMax, "The largest answer size a job may ask for.", ""},
+      {"time-limit-max", "jobs", Kind::kMicroseconds, FIELD(net.codec.time_limit_us_max), 1'000,
+       7 * kDay * 1'000, "The longest time limit a job may ask for.", ""},
+      {"memory-limit-max", "jobs", Kind::kBytes, FIELD(net.codec.memory_limit_bytes_max), kMiB,
+       1'024 * kGiB, "The highest memory limit a job may ask for.", ""},
+      {"job-cases-max", "jobs", Kind::kCount, FIELD(broker.job_cases_max), 1, 4'000'000'000ULL,
+       "Cases in one job.", ""},
+      {"open-jobs-max", "jobs", Kind::kCount, FIELD(broker.open_jobs_max), 1, 10'000'000,
+       "Jobs that are neither done nor cancelled.", ""},
+      {"upload-expiry", "jobs", Kind::kMilliseconds, FIELD(broker.upload_expiry_ms), kSecond,
+       365 * kDay, "A job whose upload was not completed for this long is cancelled.", ""},
+      {"window-bytes-max", "jobs", Kind::kBytes, FIELD(broker.window_bytes_max), kMiB, 64 * kGiB,
+       "Bytes of open cases kept in memory, of all jobs.", ""},
+      {"job-window-bytes-max", "jobs", Kind::kBytes, FIELD(broker.job_window_bytes_max), kMiB,
+       64 * kGiB, "The same, of one job.", ""},
+  };
+}
+
+std::vector<OptionRow> client_rows() {
+  return {
+      {"unacknowledged-chunks-max", "clients", Kind::kCount,
+       FIELD(broker.unacknowledged_chunks_max), 1, 1'000,
+       "Chunks of one client that are not on disk yet.", ""},
+      {"open-requests-max", "clients", Kind::kCount, FIELD(net.open_requests_max), 32, 1'000'000,
+       "Requests of one client that have no reply yet.", ""},
+      {"reads-max", "clients", Kind::kCount, FIELD(net.reads_max), 1, 1'000'000,
+       "Queries of all clients that wait for the database.", ""},
+      {"page-rows", "clients", Kind::kCount, FIELD(net.codec.page_rows), 1, 1'000'000,
+       "Rows of a page when a query names no number.", ""},
+      {"page-rows-max", "clients", Kind::kCount, FIELD(net.codec.page_rows_max), 1, 1'000'000,
+       "Rows of a page at most.", ""},
+      {"client-idle", "clients", Kind::kMilliseconds, FIELD(net.client_idle_ms), kSecond, kDay,
+       "A silent client with nothing open is forgotten after this long.", ""},
+      {"burst-messages-max", "clients", Kind::kCount, FIELD(net.burst_messages_max), 1, 100'000,
+       "Messages read from one socket before their effects are carried out.", ""},
+      {"burst-bytes-max", "clients", Kind::kBytes, FIELD(net.burst_bytes_max), kKiB, kGiB,
+       "Likewise, in bytes.", ""},
+      {"socket-messages-max", "clients", Kind::kCount, FIELD(net.socket_messages_max), 1, 10'000,
+       "Messages of one connection inside the message library, each direction.", ""},
+      {"peer-queue-bytes-max", "clients", Kind::kBytes, FIELD(net.peer_queue_bytes_max), kMiB,
+       16 * kGiB, "Unsent bytes for one connection, above which it is cut off.", ""},
+      {"send-retry", "clients", Kind::kMilliseconds, FIELD(net.retry_ms), 1, 60 * kSecond,
+       "Pause between tries to send to a connection that is full.", ""},
+      {"linger", "clients", Kind::kMilliseconds, FIELD(net.linger_ms), 0, 60 * kSecond,
+       "Wait this long for unsent messages at the end.", ""},
+  };
+}
+
+#undef FIELD
+
+}  // namespace
+
+DaemonOptions::DaemonOptions()
+    : endpoint(default_client_endpoint()), database(default_database_path()) {
+  supervisor.workers = std::max(1U, std::thread::hardware_concurrency());
+}
+
+const std::vector<OptionRow>& option_rows() {
+  static const std::vector<OptionRow> rows = [] {
+    std::vector<OptionRow> all;
+    for (auto* part : {listen_rows, log_rows, store_rows, worker_rows, job_rows, client_rows}) {
+      std::ranges::copy(part(), std::back_inserter(all));
+    }
+    return all;
+  }();
+  return rows;
+}
+
+}  // namespace puzzled

@@ -1,0 +1,76 @@
+#include "daemon/store/migrate.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "daemon/store/schema.h"
+#include "proto/base/fatal.h"
+
+namespace puzzled {
+namespace {
+
+// One entry for each version after the first; never change one that was released.
+constexpr std::array<std::string_view, 0> kSteps = {};
+
+void refuse(sqlite::Connection& connection, const std::string& path, std::int64_t newest) {
+  if (connection.integer("PRAGMA application_id") != kApplicationId &&
+      connection.integer("SELECT count(*) FROM sqlite_schema") != 0) {
+    throw Fatal(kExitRefused,
+                fmt::format("{} is a SQLite database of another program. Choose another file with "
+                            "--database.",
+                            path));
+  }
+  const std::int64_t version = connection.integer("PRAGMA user_version");
+  if (version > newest) {
+    throw Fatal(kExitRefused,
+                fmt::format("the database {} was written by a newer puzzled (schema {}, this one "
+                            "knows {}). Install that version, or choose another with --database.",
+                            path, version, newest));
+  }
+}
+
+void create(sqlite::Connection& connection, const std::string& schema) {
+  connection.exec(schema);
+  connection.exec(fmt::format("PRAGMA application_id = {}", kApplicationId));
+}
+
+void bring_forward(sqlite::Connection& connection, const std::string& path,
+                   const std::string& schema, std::span<const std::string_view> steps) {
+  const auto newest = static_cast<std::int64_t>(steps.size()) + 1;
+  refuse(connection, path, newest);
+  const std::int64_t version = connection.integer("PRAGMA user_version");
+  if (version == newest) return;
+  if (version <= 0) {
+    create(connection, schema);
+  } else {
+    for (auto step = static_cast<std::size_t>(version); step <= steps.size(); ++step) {
+      connection.exec(std::string(steps[step - 1]));
+    }
+  }
+  connection.exec(fmt::format("PRAGMA user_version = {}", newest));
+}
+
+}  // namespace
+
+void migrate(sqlite::Connection& connection, const std::string& path, const std::string& schema,
+             std::span<const std::string_view> steps) {
+  connection.exec("BEGIN IMMEDIATE");
+  try {
+    bring_forward(connection, path, schema, steps);
+    connection.exec("COMMIT");
+  } catch (...) {
+    if (connection.in_transaction()) connection.exec("ROLLBACK");
+    throw;
+  }
+}
+
+void refuse_unsuitable(sqlite::Connection& connection, const std::string& path) {
+  refuse(connection, path, static_cast<std::int64_t>(kSteps.size()) + 1);
+}
+
+void migrate(sqlite::Connection& connection, const std::string& path) {
+  migrate(connection, path, kSchemaSql, kSteps);
+}
+
+}  // namespace puzzled

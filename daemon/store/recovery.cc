@@ -1,0 +1,110 @@
+// Store::recover(): what the broker starts from. Reads jobs, chunks and progress, no result rows.
+#include <algorithm>
+
+#include "daemon/store/keys.h"
+#include "daemon/store/store.h"
+#include "proto/base/assert.h"
+
+namespace puzzled {
+namespace {
+
+Bytes16 bytes16(std::string_view bytes) {
+  if (bytes.size() != std::tuple_size_v<Bytes16>) throw sqlite::corrupt("an id of a wrong length");
+  Bytes16 id{};
+  std::ranges::copy(bytes, id.begin());
+  return id;
+}
+
+constexpr const char* kJobsSql =
+    "SELECT j.job, j.request_id, j.name, j.puzzle, j.solver, j.priority, j.time_limit_us, "
+    "j.memory_limit_bytes, j.answer_bytes_max, j.sealed_ms IS NOT NULL, "
+    "j.cancelled_ms IS NOT NULL, j.finished_ms IS NOT NULL, j.created_ms, j.chunk_count, "
+    "j.case_count, j.file_count, j.digest, coalesce(t.done, 0) "
+    "FROM jobs j LEFT JOIN totals t ON t.id = j.job << 7 | ? ORDER BY j.job";
+
+constexpr const char* kChunksSql =
+    "SELECT c.id, c.first_case, c.case_count, c.hash, coalesce(p.done, 0) FROM chunks c "
+    "LEFT JOIN progress p ON p.id = ?3 + (c.id & 4294967295) "
+    "WHERE c.id >= ?1 AND c.id < ?2 ORDER BY c.id";
+
+constexpr const char* kAttemptsSql =
+    "SELECT a.case_no, a.attempt, a.start_id FROM attempts a WHERE a.job = ?1 AND "
+    "a.generation = ?2 AND NOT EXISTS (SELECT 1 FROM results r WHERE r.id = ?3 + a.case_no) "
+    "ORDER BY a.case_no, a.rowid";
+
+void read_job(const sqlite::Statement& row, RecoveredJob& job) {
+  JobSpec spec;
+  job.job = {row.number(0)};
+  job.request_id = bytes16(row.bytes(1));
+  spec.name = row.string(2);
+  spec.puzzle = row.string(3);
+  spec.solver = row.string(4);
+  spec.priority = static_cast<std::int32_t>(row.integer(5));
+  spec.limits = {.time_limit_us = row.number(6),
+                 .memory_limit_bytes = row.number(7),
+                 .answer_bytes_max = row.number(8)};
+  job.spec = std::make_shared<const JobSpec>(std::move(spec));
+  job.sealed = row.integer(9) != 0;
+  job.cancelled = row.integer(10) != 0;
+  job.finished = row.integer(11) != 0;
+  job.created_ms = row.integer(12);
+  job.chunk_count = row.number32(13);
+  job.case_count = row.number(14);
+  job.file_count = row.number(15);
+  job.digest = row.number(16);
+  job.done_count = row.number(17);
+}
+
+void read_chunks(sqlite::Statement& rows, RecoveredJob& job) {
+  const sqlite::ResetAtEnd reset(rows);
+  rows.bind(keys::chunk(job.job, 0), keys::chunk(job.job, job.chunk_count),
+            keys::progress(job.job, 0));
+  while (rows.step()) {
+    const RecoveredChunk chunk{.chunk_no = static_cast<ChunkNo>(keys::number(rows.integer(0))),
+                               .first_case = {rows.number(1)},
+                               .case_count = rows.number32(2),
+                               .done_count = rows.number32(4)};
+    if (!job.sealed) job.chunk_hashes.push_back(rows.number(3));
+    if (chunk.done_count < chunk.case_count) job.open_chunks.push_back(chunk);
+  }
+}
+
+void read_attempts(sqlite::Statement& rows, RecoveredJob& job) {
+  const sqlite::ResetAtEnd reset(rows);
+  rows.bind(job.job.value, keys::kGeneration, keys::result(job.job, 0));
+  while (rows.step()) {
+    job.attempts.push_back({.case_no = {rows.number(0)},
+                            .attempt = rows.number32(1),
+                            .start_id = bytes16(rows.bytes(2))});
+  }
+}
+
+}  // namespace
+
+Recovery Store::recover() {
+  try {
+    connection_.exec("UPDATE meta SET boot = boot + 1");  // commits by itself, synced
+    Recovery recovery;
+    recovery.boot = {static_cast<std::uint64_t>(connection_.integer("SELECT boot FROM meta"))};
+    if (recovery.boot.value == 0) throw sqlite::corrupt("there is no boot number");
+    recovery.last_worker = {
+        static_cast<std::uint64_t>(connection_.integer("SELECT max(worker) FROM workers"))};
+    sqlite::Statement rows(connection_, kJobsSql);
+    sqlite::Statement chunks(connection_, kChunksSql);
+    sqlite::Statement attempts(connection_, kAttemptsSql);
+    rows.bind(keys::kGeneration);
+    while (rows.step()) {
+      RecoveredJob& job = recovery.jobs.emplace_back();
+      read_job(rows, job);
+      recovery.last_job = job.job;
+      if (job.cancelled || job.finished) continue;
+      read_chunks(chunks, job);
+      read_attempts(attempts, job);
+    }
+    return recovery;
+  } catch (const sqlite::Error& error) {
+    throw failure(error);
+  }
+}
+
+}  // namespace puzzled

@@ -1,0 +1,120 @@
+-- The whole schema of a new database, read into the program at build time. Every change needs a
+-- step in migrate.cc as well, and a higher version.
+--
+-- Packed keys (keys.h), so that the hot tables have one b-tree each and grow at its end:
+--   chunk and file   job << 32 | number
+--   case             job << 39 | generation << 32 | case number
+-- Times are Unix milliseconds. Verdicts are the numbers of proto/common.proto.
+
+CREATE TABLE meta (
+  id         INTEGER PRIMARY KEY CHECK (id = 1),
+  boot       INTEGER NOT NULL,  -- raised and committed at every start
+  created_ms INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE jobs (
+  job                INTEGER PRIMARY KEY,
+  request_id         BLOB NOT NULL UNIQUE,  -- 16 bytes drawn by the client
+  name               TEXT NOT NULL,
+  puzzle             TEXT NOT NULL,
+  solver             TEXT NOT NULL,
+  priority           INTEGER NOT NULL,
+  time_limit_us      INTEGER NOT NULL,
+  memory_limit_bytes INTEGER NOT NULL,
+  answer_bytes_max   INTEGER NOT NULL,
+  created_ms         INTEGER NOT NULL,
+  chunk_count        INTEGER NOT NULL DEFAULT 0,
+  case_count         INTEGER NOT NULL DEFAULT 0,
+  file_count         INTEGER NOT NULL DEFAULT 0,
+  digest             INTEGER NOT NULL,      -- fold of the chunks' hashes
+  sealed_ms          INTEGER,               -- NULL: not sealed
+  cancelled_ms       INTEGER,
+  cancel_reason      TEXT,
+  finished_ms        INTEGER                -- every case has its result
+) STRICT;
+
+-- Empty files have the number of the case that would have been their first.
+CREATE TABLE files (
+  id         INTEGER PRIMARY KEY,  -- job, file number from 1
+  path       TEXT NOT NULL,
+  first_case INTEGER NOT NULL,
+  case_count INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE chunks (
+  id         INTEGER PRIMARY KEY,  -- job, chunk number from 0
+  first_case INTEGER NOT NULL,
+  case_count INTEGER NOT NULL,
+  hash       INTEGER NOT NULL
+) STRICT;
+
+-- Apart from `chunks`, so that walking chunks never touches the payload.
+CREATE TABLE chunk_cases (
+  id      INTEGER PRIMARY KEY,  -- as chunks.id
+  payload BLOB NOT NULL         -- a serialised CaseList
+) STRICT;
+
+-- How far a chunk is: recovery and filters read this, never the result rows.
+CREATE TABLE progress (
+  id       INTEGER PRIMARY KEY,  -- job << 39 | generation << 32 | chunk number
+  done     INTEGER NOT NULL,
+  present  INTEGER NOT NULL,     -- bit v: a case has verdict v; bit 0: a case has none yet
+  verdicts BLOB NOT NULL         -- one byte a case: its verdict, 0 while it has none
+) STRICT;
+
+-- The sums of `progress` over a job.
+CREATE TABLE totals (
+  id               INTEGER PRIMARY KEY,  -- job << 7 | generation
+  done             INTEGER NOT NULL,
+  solved           INTEGER NOT NULL,
+  accepted         INTEGER NOT NULL,
+  wrong_answer     INTEGER NOT NULL,
+  invalid_instance INTEGER NOT NULL,
+  invalid_answer   INTEGER NOT NULL,
+  time_limit       INTEGER NOT NULL,
+  memory_limit     INTEGER NOT NULL,
+  output_limit     INTEGER NOT NULL,
+  crashed          INTEGER NOT NULL,
+  internal_error   INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE results (
+  id             INTEGER PRIMARY KEY,  -- job, generation, case number from 1
+  verdict        INTEGER NOT NULL,
+  time_us        INTEGER NOT NULL,
+  memory_bytes   INTEGER NOT NULL,
+  attempt        INTEGER NOT NULL,
+  worker         INTEGER NOT NULL,     -- workers.worker
+  solver_version INTEGER NOT NULL,     -- solver_versions.id
+  graded_ms      INTEGER NOT NULL,
+  answer         BLOB,                 -- a serialised Answer; NULL: none
+  message        TEXT                  -- NULL: none
+) STRICT;
+
+-- One row for each attempt that ended abnormally and was charged to the case.
+CREATE TABLE attempts (
+  job        INTEGER NOT NULL,
+  generation INTEGER NOT NULL,
+  case_no    INTEGER NOT NULL,
+  attempt    INTEGER NOT NULL,
+  worker     INTEGER NOT NULL,
+  start_id   BLOB NOT NULL,
+  ended_ms   INTEGER NOT NULL,
+  message    TEXT NOT NULL
+) STRICT;
+CREATE INDEX attempts_by_case ON attempts (job, generation, case_no);
+
+CREATE TABLE workers (
+  worker       INTEGER PRIMARY KEY,  -- one process start
+  start_id     BLOB NOT NULL,
+  name         TEXT NOT NULL,
+  host         TEXT NOT NULL,
+  pid          INTEGER NOT NULL,
+  version      TEXT NOT NULL,
+  connected_ms INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE solver_versions (
+  id      INTEGER PRIMARY KEY,
+  version TEXT NOT NULL UNIQUE
+) STRICT;

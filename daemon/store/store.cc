@@ -1,0 +1,325 @@
+#include "daemon/store/store.h"
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include <chrono>
+#include <utility>
+
+#include "daemon/store/keys.h"
+#include "daemon/store/migrate.h"
+#include "proto/base/assert.h"
+#include "proto/wire.h"
+
+namespace puzzled {
+namespace {
+
+Fatal failure_of(const std::string& path, const sqlite::Error& error) {
+  if (error.busy()) {
+    return {kExitRefused,
+            fmt::format("another process holds the lock of the database {}: {}. End it "
+                        "(a sqlite3 shell, a backup?) and start puzzled again.",
+                        path, error.what())};
+  }
+  if (error.disk_full()) {
+    return {kExitIo, fmt::format("no room for the database {}: {}. Make room on its disk and start "
+                                 "puzzled again.",
+                                 path, error.what())};
+  }
+  const int kind = error.code() & 0xff;
+  if (kind == SQLITE_CORRUPT || kind == SQLITE_NOTADB) {
+    return {kExitIo, fmt::format("the database {} is damaged: {}. Keep the file, restore a backup "
+                                 "in its place (with no -wal and -shm files beside it), or choose "
+                                 "another with --database.",
+                                 path, error.what())};
+  }
+  return {kExitIo,
+          fmt::format("cannot use the database {}: {} (SQLite code {}). Nothing that was "
+                      "acknowledged is lost. Check the disk and the system's log, then start "
+                      "puzzled again.",
+                      path, error.what(), error.code())};
+}
+
+std::string prepared_path(const std::string& path) {
+  prepare_database_file(path);
+  return path;
+}
+
+int on_commit(void* wal_pages, sqlite3*, const char*, int pages) {
+  *static_cast<std::uint64_t*>(wal_pages) = static_cast<std::uint64_t>(pages);
+  return SQLITE_OK;
+}
+
+std::int64_t wall_ms() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
+}
+
+}  // namespace
+
+struct Store::Statements {
+  explicit Statements(sqlite::Connection& c)
+      : begin(c, "BEGIN IMMEDIATE"),
+        commit(c, "COMMIT"),
+        insert_job(c,
+                   "INSERT INTO jobs (job, request_id, name, puzzle, solver, priority, "
+                   "time_limit_us, memory_limit_bytes, answer_bytes_max, created_ms, digest) "
+                   "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
+        insert_chunk(c,
+                     "INSERT INTO chunks (id, first_case, case_count, hash) VALUES (?, ?, ?, ?)"),
+        insert_cases(c, "INSERT INTO chunk_cases (id, payload) VALUES (?, ?)"),
+        insert_file(c, "INSERT INTO files (id, path, first_case, case_count) VALUES (?, ?, ?, ?)"),
+        file_end(c, "SELECT first_case + case_count FROM files WHERE id = ?"),
+        digest(c, "SELECT digest FROM jobs WHERE job = ?"),
+        grow_job(c,
+                 "UPDATE jobs SET chunk_count = ?2, case_count = case_count + ?3, "
+                 "file_count = file_count + ?4, digest = ?5 WHERE job = ?1"),
+        seal_job(c, "UPDATE jobs SET sealed_ms = ?2, digest = ?3 WHERE job = ?1"),
+        cancel_job(c, "UPDATE jobs SET cancelled_ms = ?2, cancel_reason = ?3 WHERE job = ?1"),
+        finish_job(c, "UPDATE jobs SET finished_ms = ?2 WHERE job = ?1"),
+        insert_worker(c,
+                      "INSERT INTO workers (worker, start_id, name, host, pid, version, "
+                      "connected_ms) VALUES (?, ?, ?, ?, ?, ?, ?)"),
+        find_version(c, "SELECT id FROM solver_versions WHERE version = ?"),
+        insert_version(c, "INSERT INTO solver_versions (version) VALUES (?)"),
+        insert_result(c,
+                      "INSERT INTO results (id, verdict, time_us, memory_bytes, answer, message, "
+                      "attempt, worker, solver_version, graded_ms) "
+                      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
+        insert_attempt(c,
+                       "INSERT INTO attempts (job, generation, case_no, attempt, worker, start_id, "
+                       "ended_ms, message) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"),
+        load_cases(c, "SELECT payload FROM chunk_cases WHERE id = ?") {}
+
+  sqlite::Statement begin, commit, insert_job, insert_chunk, insert_cases, insert_file, file_end,
+      digest, grow_job, seal_job, cancel_job, finish_job, insert_worker, find_version,
+      insert_version, insert_result, insert_attempt, load_cases;
+};
+
+std::unique_ptr<Store> Store::open(const std::string& path, const StoreOptions& options) {
+  try {
+    return std::unique_ptr<Store>(new Store(path, options));
+  } catch (const sqlite::Error& error) {
+    throw failure_of(path, error);
+  }
+}
+
+Store::Store(std::string path, const StoreOptions& options)
+    : path_(prepared_path(path)),
+      options_(options),
+      lock_(path_),
+      connection_(path_, sqlite::Connection::Mode::kReadWrite) {
+  sqlite3_busy_timeout(connection_.handle(), static_cast<int>(options_.lock_wait_ms));
+  refuse_unsuitable(connection_, path_);  // before anything in the file changes
+  connection_.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = 2");
+  connection_.exec(fmt::format("PRAGMA cache_size = -{}; PRAGMA journal_size_limit = {}",
+                               options_.cache_bytes / 1024, options_.checkpoint_wal_bytes));
+  // Replaces SQLite's automatic checkpoints, which would run inside a commit.
+  sqlite3_wal_hook(connection_.handle(), on_commit, &wal_pages_);
+  migrate(connection_, path_);
+  page_bytes_ = static_cast<std::uint64_t>(connection_.integer("PRAGMA page_size"));
+  checkpoint_at_pages_ = options_.checkpoint_wal_bytes / page_bytes_;
+  connection_.exec(fmt::format(
+      "INSERT OR IGNORE INTO meta (id, boot, created_ms) VALUES (1, 0, {})", wall_ms()));
+  statements_ = std::make_unique<Statements>(connection_);
+  progress_ = std::make_unique<Progress>(connection_);
+}
+
+Store::~Store() {
+  rollback();
+  statements_.reset();
+  progress_.reset();
+  // If it fails, the write-ahead log stays behind and is read at the next start: nothing is lost.
+  sqlite3_busy_timeout(connection_.handle(), 0);
+  sqlite3_wal_checkpoint_v2(connection_.handle(), nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr,
+                            nullptr);
+}
+
+Fatal Store::failure(const sqlite::Error& error) const { return failure_of(path_, error); }
+
+void Store::begin() { statements_->begin.run(); }
+
+void Store::apply(const Record& record) {
+  std::visit([this](const auto& it) { insert(it); }, record);
+}
+
+void Store::commit() {
+  progress_->flush();
+  statements_->commit.run();
+  progress_->forget();
+}
+
+void Store::rollback() noexcept {
+  if (progress_) progress_->forget();
+  solver_versions_.clear();
+  if (!connection_.in_transaction()) return;  // some errors roll back by themselves
+  sqlite3_exec(connection_.handle(), "ROLLBACK", nullptr, nullptr, nullptr);
+}
+
+void Store::insert(const record::InsertJob& record) {
+  const JobSpec& spec = *record.spec;
+  ASSERT(record.job.value >= 1 && record.job.value <= keys::kJobMax);
+  statements_->insert_job.run(record.job.value,
+                              sqlite::Blob{{reinterpret_cast<const char*>(record.request_id.data()),
+                                            record.request_id.size()}},
+                              std::string_view(spec.name), std::string_view(spec.puzzle),
+                              std::string_view(spec.solver), spec.priority,
+                              spec.limits.time_limit_us, spec.limits.memory_limit_bytes,
+                              spec.limits.answer_bytes_max, record.created_ms, wire::kEmptyDigest);
+}
+
+void Store::insert(const record::InsertChunk& record) {
+  const std::uint32_t count = record.cases ? record.cases->count() : 0;
+  ASSERT(record.first_case.value + count <= keys::kCaseMax + 1);
+  const std::int64_t id = keys::chunk(record.job, record.chunk_no);
+  statements_->insert_chunk.run(id, record.first_case.value, count, record.hash);
+  statements_->insert_cases.run(
+      id, sqlite::Blob{record.cases ? std::string_view(record.cases->bytes) : std::string_view()});
+  insert_files(record);
+  std::uint64_t digest = 0;
+  {
+    sqlite::Statement& read = statements_->digest;
+    const sqlite::ResetAtEnd reset(read);
+    read.bind(record.job.value);
+    if (!read.step()) {
+      throw sqlite::corrupt(fmt::format("job {} is missing", record.job.value));
+    }
+    digest = read.number(0);
+  }
+  statements_->grow_job.run(record.job.value, record.chunk_no + std::uint64_t{1}, count,
+                            record.files.size(), wire::fold_digest(digest, record.hash));
+}
+
+void Store::insert_files(const record::InsertChunk& record) {
+  std::uint64_t next_case = 0;  // where the previous file ended; 0: not known yet
+  for (std::size_t i = 0; i < record.files.size(); ++i) {
+    const FileEntry& file = record.files[i];
+    const std::uint64_t file_no = record.first_file_no + i;
+    std::uint64_t first_case = file.first_case;
+    if (file.case_count == 0) {
+      // Ascending first cases are what readers search by: an empty file takes its place too.
+      if (next_case == 0) {
+        sqlite::Statement& read = statements_->file_end;
+        const sqlite::ResetAtEnd reset(read);
+        read.bind(keys::file(record.job, file_no - 1));
+        next_case = read.step() ? read.number(0) : 1;
+      }
+      first_case = next_case;
+    }
+    statements_->insert_file.run(keys::file(record.job, file_no), std::string_view(file.path),
+                                 first_case, file.case_count);
+    next_case = first_case + file.case_count;
+  }
+}
+
+void Store::insert(const record::SealJob& record) {
+  statements_->seal_job.run(record.job.value, record.sealed_ms, record.digest);
+}
+
+void Store::insert(const record::CancelJob& record) {
+  statements_->cancel_job.run(record.job.value, record.cancelled_ms,
+                              std::string_view(record.reason));
+}
+
+void Store::insert(const record::FinishJob& record) {
+  statements_->finish_job.run(record.job.value, record.finished_ms);
+}
+
+void Store::insert(const record::InsertWorker& record) {
+  statements_->insert_worker.run(
+      record.worker.value,
+      sqlite::Blob{{reinterpret_cast<const char*>(record.start_id.data()), record.start_id.size()}},
+      std::string_view(record.name), std::string_view(record.host), record.pid,
+      std::string_view(record.version), record.connected_ms);
+}
+
+void Store::insert(const record::InsertAttempt& record) {
+  statements_->insert_attempt.run(
+      record.job.value, keys::kGeneration, record.case_no.value, record.attempt,
+      record.worker.value,
+      sqlite::Blob{{reinterpret_cast<const char*>(record.start_id.data()), record.start_id.size()}},
+      record.ended_ms, std::string_view(record.message));
+}
+
+// The hot path: per row one insert, nothing allocated, nothing copied.
+void Store::insert(const record::InsertResults& record) {
+  sqlite::Statement& row = statements_->insert_result;
+  row.bind_at(7, record.attempt);
+  row.bind_at(8, record.worker.value);
+  row.bind_at(9, solver_version(record.solver_version));
+  row.bind_at(10, record.graded_ms);
+  Progress::Chunk* chunk = nullptr;
+  ChunkNo chunk_no = 0;
+  for (const record::ResultRow& at : record.rows) {
+    ASSERT(at.index < record.results.results.size());
+    const CaseResult& result = record.results.results[at.index];
+    if (chunk == nullptr || chunk_no != at.chunk_no) {
+      chunk = &progress_->chunk(record.job, at.chunk_no);
+      chunk_no = at.chunk_no;
+    }
+    progress_->add(record.job, *chunk, at.case_no, result.verdict);
+    row.bind(keys::result(record.job, at.case_no.value), static_cast<int>(result.verdict),
+             result.time_us, result.memory_bytes);
+    if (result.has_answer) {
+      row.bind_at(5, sqlite::Blob{result.answer});
+    } else {
+      row.bind_at(5, nullptr);
+    }
+    if (!result.message.empty()) {
+      row.bind_at(6, result.message);
+    } else {
+      row.bind_at(6, nullptr);
+    }
+    row.step();
+    row.reset();
+  }
+}
+
+std::int64_t Store::solver_version(const std::string& version) {
+  const auto [at, inserted] = solver_versions_.try_emplace(version, 0);
+  if (!inserted) return at->second;
+  sqlite::Statement& find = statements_->find_version;
+  const sqlite::ResetAtEnd reset(find);
+  find.bind(std::string_view(version));
+  if (find.step()) return at->second = find.integer(0);
+  statements_->insert_version.run(std::string_view(version));
+  return at->second = sqlite3_last_insert_rowid(connection_.handle());
+}
+
+event::ChunkLoaded Store::load_chunk(const LoadChunk& load) {
+  event::ChunkLoaded loaded{.job = load.job, .chunk_no = load.chunk_no, .cases = {}, .done = {}};
+  auto cases = std::make_shared<ChunkCases>();
+  {
+    sqlite::Statement& read = statements_->load_cases;
+    const sqlite::ResetAtEnd reset(read);
+    read.bind(keys::chunk(load.job, load.chunk_no));
+    if (read.step()) cases->bytes = read.string(0);
+  }
+  auto offsets = wire::split_cases(cases->bytes);
+  if (!offsets || offsets->size() != load.case_count + std::size_t{1}) {
+    throw sqlite::corrupt(
+        fmt::format("chunk {} of job {} cannot be read back", load.chunk_no, load.job.value));
+  }
+  cases->offsets = std::move(*offsets);
+  loaded.cases = std::move(cases);
+  if (!load.with_done) return loaded;
+  const std::string& verdicts = progress_->chunk(load.job, load.chunk_no).verdicts;
+  for (std::uint32_t i = 0; i < verdicts.size(); ++i) {
+    if (verdicts[i] != 0) loaded.done.push_back(i);
+  }
+  if (!connection_.in_transaction()) progress_->forget();
+  return loaded;
+}
+
+void Store::checkpoint_if_due() {
+  const std::uint64_t usual = options_.checkpoint_wal_bytes / page_bytes_;
+  if (wal_pages_ < usual) checkpoint_at_pages_ = usual;  // the log has started again from its front
+  if (wal_pages_ < checkpoint_at_pages_) return;
+  const int code = sqlite3_wal_checkpoint_v2(connection_.handle(), nullptr,
+                                             SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+  // A reader may keep the log from starting again: then try after a quarter more, not every time.
+  checkpoint_at_pages_ = wal_pages_ + usual / 4;
+  if (code != SQLITE_OK && (code & 0xff) != SQLITE_BUSY) connection_.fail(code);
+}
+
+}  // namespace puzzled

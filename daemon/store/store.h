@@ -1,0 +1,82 @@
+// The store: all that the daemon must not forget, in one SQLite file. Synchronous; one thread at a
+// time. Every write and checkpoint goes through this one connection.
+//
+// Errors: open() and recover() throw Fatal. The rest throw sqlite::Error; whoever runs the
+// transaction rolls it back and decides (store_thread.cc).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "daemon/broker/effect.h"
+#include "daemon/broker/event.h"
+#include "daemon/store/database_file.h"
+#include "daemon/store/options.h"
+#include "daemon/store/progress.h"
+#include "daemon/store/sqlite.h"
+#include "proto/base/fatal.h"
+
+namespace puzzled {
+
+class Store {
+ public:
+  // Creates what is missing (folder 0700, file 0600), takes the lock, brings the schema forward.
+  static std::unique_ptr<Store> open(const std::string& path, const StoreOptions& options);
+  // Checkpoints as far as possible and closes; never throws.
+  ~Store();
+  Store(const Store&) = delete;
+  Store& operator=(const Store&) = delete;
+
+  // Raises the boot number, commits it, and reads what the broker starts from. Never reads result
+  // rows, so that its time depends on the number of chunks. To be called once, before the rest.
+  Recovery recover();
+
+  // One transaction. REQUIRES: begin, any number of applies, then commit or rollback.
+  void begin();
+  void apply(const Record& record);
+  void commit();             // on return all of it is on disk
+  void rollback() noexcept;  // nothing of it has happened
+
+  // Sees what the open transaction has applied.
+  event::ChunkLoaded load_chunk(const LoadChunk& load);
+
+  // Outside a transaction: moves the write-ahead log into the database if it has grown enough.
+  void checkpoint_if_due();
+  [[nodiscard]] std::uint64_t wal_bytes() const { return wal_pages_ * page_bytes_; }
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+  // What to tell people about an error after which the daemon must stop (exit 74).
+  [[nodiscard]] Fatal failure(const sqlite::Error& error) const;
+
+ private:
+  Store(std::string path, const StoreOptions& options);
+
+  void insert(const record::InsertJob& record);
+  void insert(const record::InsertChunk& record);
+  void insert(const record::SealJob& record);
+  void insert(const record::CancelJob& record);
+  void insert(const record::FinishJob& record);
+  void insert(const record::InsertWorker& record);
+  void insert(const record::InsertResults& record);
+  void insert(const record::InsertAttempt& record);
+  void insert_files(const record::InsertChunk& record);
+  // The number of a solver version, new if it was never seen.
+  std::int64_t solver_version(const std::string& version);
+
+  struct Statements;
+
+  const std::string path_;
+  const StoreOptions options_;
+  const DatabaseLock lock_;
+  sqlite::Connection connection_;
+  std::unique_ptr<Statements> statements_;
+  std::unique_ptr<Progress> progress_;
+  std::unordered_map<std::string, std::int64_t> solver_versions_;  // those seen, as stored
+  std::uint64_t page_bytes_ = 0;
+  std::uint64_t wal_pages_ = 0;            // at the last commit
+  std::uint64_t checkpoint_at_pages_ = 0;  // when the next checkpoint is due
+};
+
+}  // namespace puzzled

@@ -1,0 +1,256 @@
+#include "daemon/store/store_thread.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+
+#include "tests/store/support.h"
+
+namespace puzzled {
+namespace {
+
+// Waits for reports as the reactor does. The time limit only ends a test that hangs.
+class Waiter {
+ public:
+  void wake() {
+    const std::lock_guard lock(mutex_);
+    ++wakes_;
+    changed_.notify_one();
+  }
+  template <class Until>
+  bool wait(const Until& until) {
+    for (;;) {
+      if (until()) return true;
+      std::unique_lock lock(mutex_);
+      if (!changed_.wait_for(lock, std::chrono::seconds(60), [&] { return wakes_ > seen_; })) {
+        return false;
+      }
+      seen_ = wakes_;
+    }
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::uint64_t wakes_ = 0;
+  std::uint64_t seen_ = 0;
+};
+
+class StoreThreadTest : public ::testing::Test {
+ protected:
+  void start(const std::string& path, StoreOptions options = {}) {
+    options.lock_wait_ms = 10;
+    options.retry_ms = 5;
+    thread_ = std::make_unique<StoreThread>(Store::open(path, options), options,
+                                            [this] { waiter_.wake(); });
+  }
+  void start() { start(path_); }
+  template <class T>
+  [[nodiscard]] std::size_t count() const {
+    return static_cast<std::size_t>(std::ranges::count_if(
+        reports_, [](const auto& report) { return std::holds_alternative<T>(report); }));
+  }
+  template <class T>
+  [[nodiscard]] const T& first() const {
+    return std::get<T>(*std::ranges::find_if(
+        reports_, [](const auto& report) { return std::holds_alternative<T>(report); }));
+  }
+  [[nodiscard]] std::uint64_t durable() const {
+    std::uint64_t sequence = 0;
+    for (const auto& report : reports_) {
+      const auto* durable = std::get_if<StoreThread::Durable>(&report);
+      if (durable == nullptr) continue;
+      EXPECT_GT(durable->sequence, sequence);
+      sequence = durable->sequence;
+    }
+    return sequence;
+  }
+  template <class Until>
+  bool wait(const Until& until) {
+    return waiter_.wait([&] {
+      for (auto& report : thread_->take()) reports_.push_back(std::move(report));
+      return until();
+    });
+  }
+
+  TemporaryFolder folder_;
+  std::string path_ = folder_.file("puzzled.db");
+  Waiter waiter_;
+  std::vector<StoreThread::Report> reports_;
+  std::unique_ptr<StoreThread> thread_;
+};
+
+TEST_F(StoreThreadTest, DurableMeansThatAnotherConnectionSeesIt) {
+  start();
+  for (std::uint64_t i = 1; i <= 100; ++i) {
+    thread_->submit({.sequence = i, .records = {insert_job(i)}, .loads = {}});
+  }
+  std::uint64_t last = 0;
+  EXPECT_TRUE(wait([&] {
+    if (durable() != last) {
+      last = durable();
+      EXPECT_GE(look(path_, "SELECT count(*) FROM jobs"), static_cast<std::int64_t>(last));
+    }
+    return last == 100;
+  }));
+  EXPECT_EQ(thread_->queued_bytes(), 0U);
+}
+
+TEST_F(StoreThreadTest, AQueueBecomesOneTransaction) {
+  start();
+  // While a foreign lock holds the thread up, all that comes is gathered.
+  sqlite::Connection other(path_, sqlite::Connection::Mode::kReadWrite);
+  other.exec("BEGIN IMMEDIATE");
+  for (std::uint64_t i = 1; i <= 50; ++i) {
+    thread_->submit({.sequence = i, .records = {insert_job(i)}, .loads = {}});
+  }
+  EXPECT_TRUE(wait([&] { return count<event::IntakePaused>() == 1; }));
+  EXPECT_EQ(count<StoreThread::Durable>(), 0U);
+  EXPECT_GT(thread_->queued_bytes(), 0U);
+  other.exec("ROLLBACK");
+  EXPECT_TRUE(wait([&] { return count<event::IntakeResumed>() == 1; }));
+  EXPECT_TRUE(wait([&] { return durable() == 50; }));
+  // The try that was waiting for the lock may have begun with a part of it.
+  EXPECT_LE(count<StoreThread::Durable>(), 2U);
+}
+
+TEST_F(StoreThreadTest, ATransactionIsBoundedInRows) {
+  StoreOptions options;
+  options.commit_rows_max = 10;
+  start(path_, options);
+  sqlite::Connection other(path_, sqlite::Connection::Mode::kReadWrite);
+  other.exec("BEGIN IMMEDIATE");
+  for (std::uint64_t i = 1; i <= 50; ++i) {
+    thread_->submit({.sequence = i, .records = {insert_job(i)}, .loads = {}});
+  }
+  EXPECT_TRUE(wait([&] { return count<event::IntakePaused>() == 1; }));
+  other.exec("ROLLBACK");
+  EXPECT_TRUE(wait([&] { return durable() == 50; }));
+  EXPECT_GE(count<StoreThread::Durable>(), 5U);
+}
+
+TEST_F(StoreThreadTest, LoadsSeeTheRecordsBeforeThemAndKeepTheirOrder) {
+  start();
+  const auto load = [](ChunkNo chunk_no) {
+    return LoadChunk{.job = {1},
+                     .chunk_no = chunk_no,
+                     .first_case = {1 + std::uint64_t{5} * chunk_no},
+                     .case_count = 5,
+                     .with_done = true};
+  };
+  thread_->submit({.sequence = 1,
+                   .records = {insert_job(1), insert_worker(1), insert_chunk(1, 0, 1, 5)},
+                   .loads = {load(0)}});
+  thread_->submit({.sequence = 2,
+                   .records = {insert_chunk(1, 1, 6, 5), insert_results(1, {{.case_no = 2}})},
+                   .loads = {load(1), load(0)}});
+  thread_->submit({.sequence = 3, .records = {}, .loads = {load(0)}});
+  EXPECT_TRUE(wait([&] { return count<event::ChunkLoaded>() == 4; }));
+  std::vector<std::pair<ChunkNo, std::size_t>> loaded;
+  for (const auto& report : reports_) {
+    if (const auto* chunk = std::get_if<event::ChunkLoaded>(&report)) {
+      loaded.emplace_back(chunk->chunk_no, chunk->done.size());
+    }
+  }
+  EXPECT_EQ(loaded, (std::vector<std::pair<ChunkNo, std::size_t>>{{0, 0}, {1, 0}, {0, 1}, {0, 1}}));
+  EXPECT_TRUE(wait([&] { return durable() == 3; }));
+}
+
+TEST_F(StoreThreadTest, WritesWhatIsQueuedBeforeItEnds) {
+  start();
+  for (std::uint64_t i = 1; i <= 200; ++i) {
+    thread_->submit({.sequence = i, .records = {insert_job(i)}, .loads = {}});
+  }
+  thread_ = nullptr;
+  EXPECT_EQ(Store::open(path_, {})->recover().jobs.size(), 200U);
+}
+
+TEST_F(StoreThreadTest, EndsWhileTheDatabaseIsLocked) {
+  start();
+  sqlite::Connection other(path_, sqlite::Connection::Mode::kReadWrite);
+  other.exec("BEGIN IMMEDIATE");
+  thread_->submit({.sequence = 1, .records = {insert_job(1)}, .loads = {}});
+  thread_ = nullptr;
+  other.exec("ROLLBACK");
+  EXPECT_EQ(look(path_, "SELECT count(*) FROM jobs"), 0);
+}
+
+TEST_F(StoreThreadTest, CorruptionIsReportedOnceAndNothingIsAcknowledgedAfterIt) {
+  start();
+  thread_->submit({.sequence = 1, .records = {insert_job(1)}, .loads = {}});
+  EXPECT_TRUE(wait([&] { return durable() == 1; }));
+  thread_->submit({.sequence = 2,
+                   .records = {insert_job(2)},
+                   .loads = {{.job = {1}, .chunk_no = 9, .first_case = {1}, .case_count = 1}}});
+  thread_->submit({.sequence = 3, .records = {insert_job(3)}, .loads = {}});
+  EXPECT_TRUE(wait([&] { return count<StoreThread::Failed>() == 1; }));
+  EXPECT_NE(first<StoreThread::Failed>().text.find(path_), std::string::npos);
+  thread_ = nullptr;
+  EXPECT_EQ(durable(), 1U);
+  EXPECT_EQ(look(path_, "SELECT count(*) FROM jobs"), 1);
+}
+
+// A small file system of this process's own; false: this machine does not let us.
+bool mount_small(const std::string& folder) {
+  std::filesystem::create_directories(folder);
+  if (unshare(CLONE_NEWNS) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return false;
+  if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return false;
+  return mount("tmpfs", folder.c_str(), "tmpfs", 0, "size=4m") == 0;
+}
+
+// Takes all the room that is left.
+void fill(const std::string& path) {
+  const int file = open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+  const std::string block(4096, 'x');
+  while (::write(file, block.data(), block.size()) > 0) {
+  }
+  close(file);
+}
+
+TEST_F(StoreThreadTest, AFullDiskPausesIntakeAndRoomResumesIt) {
+  const std::string disk = folder_.file("disk");
+  if (!mount_small(disk)) GTEST_SKIP() << "not allowed to mount a small tmpfs";
+  const std::string path = disk + "/puzzled.db";
+  start(path);
+  thread_->submit({.sequence = 1, .records = {insert_job(1), insert_worker(1)}, .loads = {}});
+  EXPECT_TRUE(wait([&] { return durable() == 1; }));
+  fill(disk + "/filler");
+  for (ChunkNo i = 0; i < 20; ++i) {
+    const std::uint64_t first = 1 + std::uint64_t{100} * i;
+    std::vector<Graded> graded;
+    for (std::uint64_t k = 0; k < 100; ++k) {
+      graded.push_back({.case_no = first + k, .chunk_no = i, .answer = std::string(200, 'a')});
+    }
+    thread_->submit({.sequence = 2 + std::uint64_t{i},
+                     .records = {insert_chunk(1, i, first, 100), insert_results(1, graded)},
+                     .loads = {}});
+  }
+  EXPECT_TRUE(wait([&] { return count<event::IntakePaused>() == 1; }));
+  EXPECT_NE(first<event::IntakePaused>().reason.find("no room"), std::string::npos);
+  // What is acknowledged is there, the rest is not, and reads go on.
+  const std::uint64_t done = durable();
+  EXPECT_LT(done, 21U);
+  EXPECT_EQ(look(path, "SELECT count(*) FROM chunks"), static_cast<std::int64_t>(done) - 1);
+  std::filesystem::remove(disk + "/filler");
+  EXPECT_TRUE(wait([&] { return count<event::IntakeResumed>() == 1 && durable() == 21; }));
+  EXPECT_EQ(count<StoreThread::Failed>(), 0U);
+  EXPECT_EQ(count<event::IntakePaused>(), 1U);
+  EXPECT_EQ(look(path, "SELECT count(*) FROM results"), 2000);
+  EXPECT_EQ(look(path, "SELECT done FROM totals"), 2000);
+  thread_ = nullptr;
+  EXPECT_EQ(look(path, "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'"),
+            1);
+  umount(disk.c_str());
+}
+
+}  // namespace
+}  // namespace puzzled

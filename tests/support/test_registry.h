@@ -1,0 +1,15 @@
+// The product's puzzles with solvers of bishops added that misbehave, for tests of the worker and
+// of the whole system. Each is right, by "staircase", on every instance but those with
+// k = kTroubleBishops; what it does there is said beside its entry in test_registry.cc.
+#pragma once
+
+#include <cstdint>
+
+namespace puzzled {
+
+inline constexpr std::uint32_t kTroubleBishops = 13;
+
+// Environment variable with the path of the file by which "crash-once" knows that it has crashed.
+inline constexpr const char* kMarkerVariable = "PUZZLED_TEST_MARKER";
+
+}  // namespace puzzled

@@ -1,0 +1,116 @@
+#include "workers/host/options.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <cstdlib>
+#include <thread>
+
+#include "proto/base/paths.h"
+#include "proto/base/units.h"
+#include "proto/wire.h"
+#include "workers/puzzles/text.h"
+
+namespace puzzled::host {
+namespace {
+
+constexpr std::uint32_t kSlotsMax = 1024;
+constexpr const char* kFooter = R"(
+Exit codes: 0 ended well (drained, idle, or the daemon's own end), 2 usage, 3 no
+daemon for --give-up-after, 4 refused by the daemon, 70 a bug of ours.
+
+Signals: SIGTERM and SIGINT finish the cases being solved, give the others back
+and end; a second one gives the running cases back as well. No work is lost.
+
+Environment: PUZZLED_WORKER_ENDPOINT for --endpoint; else PUZZLED_ENDPOINT names
+the clients' endpoint, and the workers' one beside it is used.
+
+Examples:
+  puzzle-worker                                  all cores, the daemon of this user
+  puzzle-worker --endpoint tcp://broker:7401 --slots 8 --idle-timeout 10m)";
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  if (::gethostname(name.data(), name.size() - 1) != 0) return "localhost";
+  return name.data();
+}
+
+// Where the daemon's worker endpoint is if nobody says so; empty if it cannot be derived.
+std::string default_endpoint() {
+  const char* client = std::getenv("PUZZLED_ENDPOINT");
+  return worker_endpoint_for(client != nullptr ? client : find_client_endpoint()).value_or("");
+}
+
+int usage_error(const std::string& text) {
+  fmt::print(stderr, "puzzle-worker: {}\nTry 'puzzle-worker --help'.\n", text);
+  return kExitUsage;
+}
+
+std::string check_duration(const std::string& text) {
+  return parse_duration_us(text) ? "" : "expected a duration such as 500ms, 10s or 5m";
+}
+
+std::optional<int> check(Options& options) {
+  if (options.endpoint.empty()) options.endpoint = default_endpoint();
+  if (const auto error = endpoint_error(options.endpoint, false)) {
+    return usage_error(
+        fmt::format("--endpoint '{}': {}", printable(options.endpoint, 200), *error));
+  }
+  if (options.name.empty()) options.name = fmt::format("{}-{}", host_name(), ::getpid());
+  if (options.name.size() > wire::kNameBytesMax) {
+    return usage_error(fmt::format("--name: at most {} bytes", wire::kNameBytesMax));
+  }
+  if (options.exit_with_parent_fd >= 0 &&
+      ::fcntl(options.exit_with_parent_fd, F_SETFD, FD_CLOEXEC) != 0) {
+    return usage_error(
+        fmt::format("--exit-with-parent {}: not an open descriptor", options.exit_with_parent_fd));
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<int> parse_options(int argc, char** argv, Options& options) {
+  CLI::App app("Solves and grades the cases that a puzzled daemon hands out.", "puzzle-worker");
+  std::string idle = "0";
+  std::string give_up = "0";
+  options.slots = std::max(1U, std::thread::hardware_concurrency());
+  app.add_option("--endpoint", options.endpoint,
+                 "The daemon's worker endpoint, ipc:///PATH or tcp://HOST:PORT "
+                 "(default: that of this user's daemon)")
+      ->envname("PUZZLED_WORKER_ENDPOINT");
+  app.add_option("--slots", options.slots, "Cases solved at the same time (default: one a core)")
+      ->check(CLI::Range(1U, kSlotsMax));
+  app.add_option("--name", options.name, "Shown in lists of workers (default: HOST-PID)");
+  app.add_option("--idle-timeout", idle, "End after so long without work, e.g. 10m (0: never)")
+      ->check(check_duration);
+  app.add_option("--give-up-after", give_up,
+                 "End with exit code 3 after so long without a daemon (0: never)")
+      ->check(check_duration);
+  app.add_option("--exit-with-parent", options.exit_with_parent_fd,
+                 "An inherited descriptor: end at once when its other end is closed")
+      ->type_name("FD")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--log-level", options.log_level, "How much to say on standard error")
+      ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}))
+      ->capture_default_str();
+  app.add_option("--log-format", options.log_format, "text or json (one object a line)")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+  app.set_version_flag("--version", "puzzle-worker " PUZZLED_VERSION);
+  app.footer(kFooter);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() == 0) return app.exit(e);
+    return usage_error(e.what());
+  }
+  options.idle_timeout_ms = static_cast<std::int64_t>(*parse_duration_us(idle) / 1000);
+  options.give_up_after_ms = static_cast<std::int64_t>(*parse_duration_us(give_up) / 1000);
+  return check(options);
+}
+
+}  // namespace puzzled::host
