@@ -74,6 +74,7 @@ TEST_F(Golden, SilenceAndReturn) {
   d.submit(1, 6);
   d.tick_after(1'000);
   d.heartbeat(1, {1}, {{LeaseId{1}, 2, 10}});
+  d.heartbeat(2, {}, {}, 0);
   d.results(1, 1, {0, 1});
   d.tick_after(2'900);
   d.heartbeat(2, {}, {}, 2);

@@ -205,6 +205,7 @@ TEST(Upload, PausedIntakeTakesNothingNew) {
   EXPECT_FALSE(d.error());
   d.add(1, 0, 5);
   EXPECT_FALSE(d.error());
+  d.loads_at_once = true;
   d.ready(1, 1);
   EXPECT_EQ(d.dispatched(), 5U);
   d.step(event::IntakeResumed{});
@@ -245,8 +246,8 @@ TEST(Upload, LimitsOnJobsAndCases) {
 
 TEST(Cancel, EndsTheJobAndTellsEverybody) {
   Driver d;
-  d.submit(1, 5);
   d.ready(1, 1);
+  d.submit(1, 5);
   d.step(event::WaitJob{PeerId{101}, 9, JobId{1}});
   d.step(event::CancelJob{Driver::kClient, 10, JobId{1}, "wrong files"});
   ASSERT_EQ(d.recorded<record::CancelJob>().size(), 1U);
@@ -304,11 +305,11 @@ TEST(Cancel, AnUploadThatIsNeverSealedExpires) {
 
 TEST(Wait, AClientThatIsGoneIsForgotten) {
   Driver d;
+  d.ready(1, 1);
   d.submit(1, 1);
   d.step(event::WaitJob{PeerId{101}, 1, JobId{1}});
   d.step(event::WaitJob{PeerId{102}, 2, JobId{1}});
   d.step(event::ClientGone{PeerId{101}});
-  d.ready(1, 1);
   d.results(1, 1, {0});
   ASSERT_EQ(d.sent_when_durable<message::JobDone>().size(), 1U);
   EXPECT_EQ(d.sent_when_durable<message::JobDone>()[0].request, 2U);
