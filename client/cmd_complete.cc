@@ -24,7 +24,8 @@ int run_complete(const CompleteOptions& options, Context& context) {
       ConnectionOptions quick = connection_options(context, kQuickMs);
       quick.connect_timeout_ms = kQuickMs;
       Connection connection(std::move(quick));
-      for (const proto::JobStatus& job : list_jobs(connection, 0, kJobs).jobs()) {
+      const proto::JobsPage page = list_jobs(connection, 0, kJobs);
+      for (const proto::JobStatus& job : page.jobs()) {
         out << job.job() << '\n';
       }
     } catch (const Failure&) {

@@ -27,6 +27,7 @@ double RateMeter::per_second() const {
 std::string progress_text(const std::string& what, std::uint64_t done, std::uint64_t total,
                           double per_second) {
   constexpr std::size_t kBarWidth = 24;
+  constexpr double kYearS = 3e7;  // more than that says nothing
   const double share =
       total == 0 ? 1.0 : static_cast<double>(std::min(done, total)) / static_cast<double>(total);
   std::string text = fmt::format("{} {} {:5.1f}%  {}/{} cases", what,
@@ -34,11 +35,13 @@ std::string progress_text(const std::string& what, std::uint64_t done, std::uint
   if (per_second > 0) {
     text += fmt::format("  {}/s", short_number(per_second));
     if (done < total) {
-      const double left_us = 1e6 * static_cast<double>(total - done) / per_second;
-      // Longer than a year says nothing.
-      if (left_us < 3e13) {
-        text += fmt::format("  {} left", approximate_duration_us(static_cast<std::uint64_t>(
-                                             std::max(1.0, std::round(left_us / 1e6)) * 1e6)));
+      const double left_s =
+          std::max(1.0, std::round(static_cast<double>(total - done) / per_second));
+      if (left_s < 60) {
+        text += fmt::format("  {:.0f}s left", left_s);
+      } else if (left_s < kYearS) {
+        text += fmt::format(
+            "  {} left", approximate_duration_us(static_cast<std::uint64_t>(left_s) * 1'000'000));
       }
     }
   }

@@ -21,10 +21,10 @@ struct TestFile {
 std::unique_ptr<FileText> open_text(const TestFile& file);
 
 struct TestSetOptions {
-  std::vector<std::string> paths;  // files, folders, "-" for standard input
-  std::string files_from;          // file with one path a line, "-" for standard input; empty: none
+  std::vector<std::string> paths = {};  // files, folders, "-" for standard input
+  std::string files_from = {};  // file with one path a line, "-" for standard input; empty: none
   bool recursive = false;
-  std::string answers_folder;  // empty: beside the test files
+  std::string answers_folder = {};  // empty: beside the test files
   bool no_answers = false;
   bool labels_unique = true;  // two equal labels are an error
 };

@@ -51,6 +51,11 @@ else
   done
   say "Started, log: $log"
 fi
+# Workers connect a moment after the daemon answers.
+for _ in {1..50}; do
+  [ "$("$ctl" workers --output jsonl | wc -l)" -gt 0 ] && break
+  sleep 0.1
+done
 "$ctl" workers
 
 step "Submit the examples of all five puzzles (deploy/examples)"

@@ -33,8 +33,8 @@ void Cost::learn(std::uint64_t cases, std::uint64_t busy_us) {
 
 std::uint32_t DispatchSize::cases(const Cost& cost, std::uint64_t remaining,
                                   std::uint64_t free_leases) const {
-  const std::uint64_t share =
-      (remaining + free_leases - 1) / std::max<std::uint64_t>(1, free_leases);
+  free_leases = std::max<std::uint64_t>(1, free_leases);
+  const std::uint64_t share = (remaining + free_leases - 1) / free_leases;
   double full = cases_first;
   double smallest = 1;
   if (cost.known()) {

@@ -64,9 +64,7 @@ proto::ResultRow grade(const ModelJob& job, std::size_t index) {
 }  // namespace
 
 FakeBroker::FakeBroker(Faults faults)
-    : faults_(faults),
-      folder_(make_folder()),
-      endpoint_("ipc://" + folder_ + "/client.sock") {
+    : faults_(faults), folder_(make_folder()), endpoint_("ipc://" + folder_ + "/client.sock") {
   start();
 }
 
@@ -190,7 +188,7 @@ bool FakeBroker::handle(const ClientRequest& request, ClientReply& reply) {
     }
     case ClientRequest::kGetVersion: {
       proto::Version& version = *reply.mutable_version();
-      version.set_version("0.1.0");
+      version.set_version(PUZZLED_VERSION);
       version.set_protocol(1);
       version.set_pid(42);
       version.set_started_ms(kCreatedMs);

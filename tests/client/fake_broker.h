@@ -31,14 +31,14 @@ struct ModelJob {
 };
 
 struct Faults {
-  int lose_chunk_replies = 0;       // handled, but not answered
-  int lose_chunks = 0;              // neither
-  int restart_before_chunk = -1;    // once: the socket closes, and is bound again
-  int unavailable_chunks = 0;       // refused with UNAVAILABLE
-  int empty_pages = 0;              // results pages without rows, more = true
-  int polls_until_done = 0;         // GetJob says RUNNING that often; WaitJob is not answered until
+  int lose_chunk_replies = 0;     // handled, but not answered
+  int lose_chunks = 0;            // neither
+  int restart_before_chunk = -1;  // once: the socket closes, and is bound again
+  int unavailable_chunks = 0;     // refused with UNAVAILABLE
+  int empty_pages = 0;            // results pages without rows, more = true
+  int polls_until_done = 0;       // GetJob says RUNNING that often; WaitJob is not answered until
   bool restart_while_waiting = false;  // once, after the first WaitJob
-  bool silent = false;              // answers nothing
+  bool silent = false;                 // answers nothing
   std::uint32_t page_rows = 1000;
 };
 

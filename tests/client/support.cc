@@ -46,8 +46,8 @@ void expect_golden(const std::string& name, const std::string& text) {
     write_file(path, text);
     return;
   }
-  EXPECT_EQ(read_file(path), text) << "golden text " << path
-                                   << "; PUZZLED_UPDATE_GOLDEN=1 rewrites it";
+  EXPECT_EQ(read_file(path), text)
+      << "golden text " << path << "; PUZZLED_UPDATE_GOLDEN=1 rewrites it";
 }
 
 std::string replaced(std::string text, std::string_view what, std::string_view by) {

@@ -53,7 +53,8 @@ class SessionGolden : public testing::TestWithParam<std::filesystem::path> {};
 TEST_P(SessionGolden, AnswersAsRecorded) {
   const std::string golden = read(GetParam());
   const std::string now = replay(golden);
-  if (std::getenv("PUZZLED_UPDATE_GOLDEN") != nullptr) std::ofstream(GetParam()) << now;
+  const char* update = std::getenv("PUZZLED_UPDATE_GOLDEN");
+  if (update != nullptr && *update != '\0') std::ofstream(GetParam()) << now;
   EXPECT_EQ(now, golden) << "if that is right: PUZZLED_UPDATE_GOLDEN=1, then read the diff";
 }
 INSTANTIATE_TEST_SUITE_P(Files, SessionGolden, testing::ValuesIn(golden_files()),

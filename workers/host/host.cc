@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "proto/base/assert.h"
@@ -100,9 +101,11 @@ void Host::wait() {
 }
 
 void Host::read_signals() {
-  if (options_.exit_with_parent_fd >= 0 && (poll_items_[1].revents & ZMQ_POLLIN) != 0) {
+  // The end of a pipe is reported as an error, not as something to read.
+  if (options_.exit_with_parent_fd >= 0 && poll_items_[1].revents != 0) {
     char byte = 0;
-    if (::read(options_.exit_with_parent_fd, &byte, 1) == 0) {
+    errno = 0;
+    if (::read(options_.exit_with_parent_fd, &byte, 1) != 1 && errno != EAGAIN && errno != EINTR) {
       spdlog::info("the daemon that started this worker is gone");
       exit_code_ = 0;
       return;

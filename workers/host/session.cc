@@ -29,8 +29,10 @@ void Session::step(std::int64_t now_ms, const Event& event, Effects& effects) {
   if (stopped_) return;
   now_ms_ = std::max(now_ms_, now_ms);
   out_ = &effects;
+  const bool had_leases = !leases_.empty();
   std::visit([this](const auto& e) { on(e); }, event);
   if (!stopped_) settle();
+  if (had_leases || !leases_.empty()) idle_since_ms_ = now_ms_;
   out_ = nullptr;
 }
 
@@ -299,7 +301,6 @@ void Session::stop(int code, std::string text) {
 void Session::settle() {
   if (!draining_) start_waiting();
   return_surplus();
-  if (!leases_.empty()) idle_since_ms_ = now_ms_;
   stamp_capacity();
   finish_drain();
 }

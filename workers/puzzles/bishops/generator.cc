@@ -3,7 +3,7 @@
 namespace puzzled::bishops {
 
 std::string generate(Rng& rng, int size) {
-  // A board of 6 has 1.4 million placements in all, the most that brute force counts quickly.
+  // A board of 6 has 167,281 placements in all, one of 7 twenty times as many.
   const auto n = static_cast<std::uint32_t>(rng.uniform(1, 2 + size * 4 / 100));
   const std::int64_t all = std::int64_t{n} * n;
   // Mostly up to one bishop more than fits; beyond that the answer is 0.

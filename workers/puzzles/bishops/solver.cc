@@ -95,14 +95,15 @@ class Side {
 class Cache {
  public:
   void solve(std::uint32_t n, std::uint32_t k, std::string& answer) {
-    std::unique_ptr<Side>& slot = sides_[n];
-    const std::size_t before = slot ? slot->bytes() : 0;
-    if (!slot) slot = std::make_unique<Side>(n);
-    slot->last_used = ++clock_;
-    slot->solve(k, answer);
-    if (slot->bytes() == before) return;
-    bytes_ += slot->bytes();
-    bytes_ -= before;
+    std::unique_ptr<Side>& side = sides_[n];
+    if (!side) {
+      side = std::make_unique<Side>(n);
+      bytes_ += side->bytes();
+    }
+    side->last_used = ++clock_;
+    const std::size_t before = side->bytes();
+    side->solve(k, answer);  // may turn the rook numbers into a table.
+    bytes_ += side->bytes() - before;
     while (bytes_ > kBytesMax) evict_oldest();
   }
 

@@ -1,0 +1,164 @@
+// Cases that take workers with them: isolation, charges, quarantine; and what costs nothing.
+#include <gtest/gtest.h>
+
+#include "tests/broker/driver.h"
+
+namespace puzzled {
+namespace {
+
+// A job of 10 cases in one chunk. Workers are `n` on peer `n`; each is dispatched what there is.
+struct Poison : testing::Test {
+  Poison() {
+    d.submit(1, 10);
+    d.ready(1, 1);
+    load();
+  }
+  void load() {
+    if (!d.effects.loads.empty()) {
+      d.step(event::ChunkLoaded{JobId{1}, 0, make_cases(10), {}});
+    }
+  }
+  // The worker says that it is solving `position` of `lease`, and then nothing more.
+  void die(std::uint64_t peer, std::uint64_t lease, std::uint32_t position) {
+    d.heartbeat(peer, {lease}, {{LeaseId{lease}, position, 1}});
+    d.tick_after(3'000);
+  }
+  Driver d;
+};
+
+TEST_F(Poison, OnlyTheSuspectIsChargedAndRunsAlone) {
+  die(1, 1, 4);
+  const auto attempts = d.recorded<record::InsertAttempt>();
+  ASSERT_EQ(attempts.size(), 1U);
+  EXPECT_EQ(attempts[0].case_no, CaseNo{5});
+  EXPECT_EQ(attempts[0].attempt, 1U);
+  EXPECT_EQ(attempts[0].start_id, bytes16(1));
+  EXPECT_TRUE(std::holds_alternative<record::InsertWorker>(d.effects.records[0]));
+  d.ready(2, 2, 2);
+  load();
+  const auto dispatches = d.sent_now<message::Dispatch>();
+  ASSERT_EQ(dispatches.size(), 2U);
+  EXPECT_TRUE(dispatches[0].alone);
+  EXPECT_EQ(dispatches[0].attempt, 2U);
+  EXPECT_EQ(dispatches[0].slices[0].first, 4U);
+  EXPECT_EQ(dispatches[0].slices[0].count, 1U);
+  EXPECT_FALSE(dispatches[1].alone);
+  ASSERT_EQ(dispatches[1].slices.size(), 2U);
+  EXPECT_EQ(dispatches[1].slices[0].first, 0U);
+  EXPECT_EQ(dispatches[1].slices[1].first, 5U);
+  d.results(2, 2, {0}, 2, 0, 0);
+  EXPECT_EQ(d.recorded<record::InsertResults>().at(0).attempt, 2U);
+}
+
+TEST_F(Poison, QuarantinedAfterDeathsUnderDifferentStarts) {
+  die(1, 1, 4);
+  d.ready(2, 2);
+  load();
+  die(2, 2, 0);
+  EXPECT_EQ(d.recorded<record::InsertAttempt>().at(0).attempt, 2U);
+  d.ready(3, 3);
+  load();
+  die(3, 3, 0);
+  ASSERT_EQ(d.recorded<record::InsertAttempt>().size(), 1U);
+  const auto results = d.recorded<record::InsertResults>();
+  ASSERT_EQ(results.size(), 1U);
+  ASSERT_EQ(results[0].rows.size(), 1U);
+  EXPECT_EQ(results[0].rows[0].case_no, CaseNo{5});
+  EXPECT_EQ(results[0].attempt, 3U);
+  EXPECT_EQ(results[0].results.results[0].verdict, Verdict::kInternalError);
+  EXPECT_EQ(results[0].results.results[0].message,
+            "quarantined: 3 workers died on this case: w1 (here, pid 0); w2 (here, pid 0); "
+            "w3 (here, pid 0)");
+  // The others are graded, and the job ends.
+  d.ready(4, 4);
+  ASSERT_EQ(d.effects.loads.size(), 1U);
+  EXPECT_TRUE(d.effects.loads[0].with_done);
+  d.step(event::ChunkLoaded{JobId{1}, 0, make_cases(10), {4}});
+  EXPECT_EQ(d.dispatched(), 9U);
+  d.results(4, 4, range(0, 9));
+  EXPECT_EQ(d.recorded<record::FinishJob>().size(), 1U);
+}
+
+TEST_F(Poison, TheLastCaseQuarantinedFinishesTheJob) {
+  d.results(1, 1, {0, 1, 2, 3, 5, 6, 7, 8, 9});
+  d.step(event::WaitJob{Driver::kClient, 5, JobId{1}});
+  const auto load_done = [&] {
+    d.step(event::ChunkLoaded{JobId{1}, 0, make_cases(10), {0, 1, 2, 3, 5, 6, 7, 8, 9}});
+  };
+  die(1, 1, 4);
+  d.ready(2, 2);
+  load_done();
+  die(2, 2, 0);
+  d.ready(3, 3);
+  load_done();
+  die(3, 3, 0);
+  EXPECT_EQ(d.recorded<record::FinishJob>().size(), 1U);
+  EXPECT_EQ(d.sent_when_durable<message::JobDone>().size(), 1U);
+}
+
+TEST_F(Poison, SilenceOfAProcessThatComesBackCostsNothing) {
+  die(1, 1, 4);
+  d.ready(11, 1);
+  load();
+  die(11, 2, 0);
+  d.ready(2, 2);
+  load();
+  die(2, 3, 0);
+  d.ready(12, 1);  // the first worker again: it lives, so its charge is taken back
+  load();
+  ASSERT_EQ(d.sent_now<message::Dispatch>().size(), 1U);
+  EXPECT_TRUE(d.sent_now<message::Dispatch>()[0].alone);
+  EXPECT_EQ(d.sent_now<message::Dispatch>()[0].attempt, 4U);
+  d.step(event::WorkerGoodbye{PeerId{12}, ""});
+  d.ready(3, 3);
+  load();
+  die(3, 5, 0);
+  EXPECT_TRUE(d.recorded<record::InsertResults>().empty()) << "two deaths that count";
+  d.ready(4, 4);
+  load();
+  die(4, 6, 0);
+  EXPECT_EQ(d.recorded<record::InsertResults>().size(), 1U);
+}
+
+TEST_F(Poison, DrainedAndReplacedWorkersCostNothing) {
+  d.heartbeat(1, {1}, {{LeaseId{1}, 4, 1}});
+  d.step(event::WorkerGoodbye{PeerId{1}, "terminated"});
+  EXPECT_TRUE(d.recorded<record::InsertAttempt>().empty());
+  d.ready(2, 2);
+  load();
+  d.heartbeat(2, {2}, {{LeaseId{2}, 4, 1}});
+  d.ready(3, 2);
+  EXPECT_TRUE(d.recorded<record::InsertAttempt>().empty());
+  d.give_back(3, 3, {{0, 10}}, 0);
+  EXPECT_TRUE(d.recorded<record::InsertAttempt>().empty());
+}
+
+TEST_F(Poison, AnAnsweredCaseIsNoSuspect) {
+  d.heartbeat(1, {1}, {{LeaseId{1}, 4, 1}});
+  d.results(1, 1, {4});
+  d.tick_after(3'000);
+  EXPECT_TRUE(d.recorded<record::InsertAttempt>().empty());
+}
+
+TEST_F(Poison, AReturnedSuspectStaysAlone) {
+  die(1, 1, 4);
+  d.ready(2, 2);
+  load();
+  d.give_back(2, 2, {{0, 1}}, 1, 2);
+  ASSERT_EQ(d.sent_now<message::Dispatch>().size(), 1U);
+  EXPECT_TRUE(d.sent_now<message::Dispatch>()[0].alone);
+  EXPECT_EQ(d.sent_now<message::Dispatch>()[0].attempt, 2U);
+}
+
+TEST_F(Poison, NonsenseInSlotsIsIgnored) {
+  d.heartbeat(1, {1},
+              {{LeaseId{1}, 4'000'000'000U, 1},
+               {LeaseId{9}, 0, 1},
+               {LeaseId{1}, 4, 1},
+               {LeaseId{1}, 4, 1}});
+  d.tick_after(3'000);
+  EXPECT_EQ(d.recorded<record::InsertAttempt>().size(), 1U);
+}
+
+}  // namespace
+}  // namespace puzzled
