@@ -78,6 +78,8 @@ int run(const DaemonOptions& options) {
   raise_descriptor_limit();
   codec::silence_protobuf();
 
+  const EndpointLock client_lock(options.endpoint);
+  const EndpointLock worker_lock(worker_endpoint);
   std::unique_ptr<Store> store = Store::open(options.database, options.store);
   Recovery recovery = store->recover();
   const codec::DaemonFacts facts{static_cast<std::uint32_t>(::getpid()), wall_ms(), recovery.boot,
@@ -94,11 +96,11 @@ int run(const DaemonOptions& options) {
   zmq::context_t context;
   std::optional<Supervisor> supervisor;
   Reactor reactor(context, options.net, {broker, store_thread, read_thread, waker, signals}, facts);
-  const Listener clients(reactor.client_socket(), options.endpoint, options.insecure_tcp);
-  const Listener workers(reactor.worker_socket(), worker_endpoint, options.insecure_tcp);
-  spdlog::info("clients at {}, workers at {}", clients.endpoint(), workers.endpoint());
+  const std::string clients = listen(reactor.client_socket(), client_lock, options.insecure_tcp);
+  const std::string workers = listen(reactor.worker_socket(), worker_lock, options.insecure_tcp);
+  spdlog::info("clients at {}, workers at {}", clients, workers);
   if (options.supervisor.workers > 0) {
-    supervisor.emplace(options.supervisor, workers.endpoint());
+    supervisor.emplace(options.supervisor, workers);
     reactor.set_local_workers(*supervisor);
   }
   spdlog::info("ready");
