@@ -12,7 +12,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
+#include <string>
 #include <system_error>
+#include <vector>
 
 #include "daemon/broker/broker.h"
 #include "daemon/log.h"
@@ -66,6 +68,12 @@ std::string worker_endpoint_of(const DaemonOptions& options) {
   return *derived;
 }
 
+// Local workers write to our standard error: in the same format, or its lines could not be read.
+std::vector<std::string> worker_log_arguments(const DaemonOptions& options) {
+  const std::string level = options.log_level == "critical" ? "error" : options.log_level;
+  return {"--log-format", options.log_format, "--log-level", level};
+}
+
 std::int64_t wall_ms() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(
              std::chrono::system_clock::now().time_since_epoch())
@@ -100,7 +108,7 @@ int run(const DaemonOptions& options) {
   const std::string workers = listen(reactor.worker_socket(), worker_lock, options.insecure_tcp);
   spdlog::info("clients at {}, workers at {}", clients, workers);
   if (options.supervisor.workers > 0) {
-    supervisor.emplace(options.supervisor, workers);
+    supervisor.emplace(options.supervisor, workers, worker_log_arguments(options));
     reactor.set_local_workers(*supervisor);
   }
   spdlog::info("ready");
