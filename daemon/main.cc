@@ -86,8 +86,8 @@ int run(const DaemonOptions& options) {
   raise_descriptor_limit();
   codec::silence_protobuf();
 
-  const EndpointLock client_lock(options.endpoint);
-  const EndpointLock worker_lock(worker_endpoint);
+  const EndpointLock client_lock(options.endpoint, options.insecure_tcp);
+  const EndpointLock worker_lock(worker_endpoint, options.insecure_tcp);
   std::unique_ptr<Store> store = Store::open(options.database, options.store);
   Recovery recovery = store->recover();
   const codec::DaemonFacts facts{static_cast<std::uint32_t>(::getpid()), wall_ms(), recovery.boot,
@@ -104,8 +104,8 @@ int run(const DaemonOptions& options) {
   zmq::context_t context;
   std::optional<Supervisor> supervisor;
   Reactor reactor(context, options.net, {broker, store_thread, read_thread, waker, signals}, facts);
-  const std::string clients = listen(reactor.client_socket(), client_lock, options.insecure_tcp);
-  const std::string workers = listen(reactor.worker_socket(), worker_lock, options.insecure_tcp);
+  const std::string clients = listen(reactor.client_socket(), client_lock);
+  const std::string workers = listen(reactor.worker_socket(), worker_lock);
   spdlog::info("clients at {}, workers at {}", clients, workers);
   if (options.supervisor.workers > 0) {
     supervisor.emplace(options.supervisor, workers, worker_log_arguments(options));
