@@ -46,6 +46,7 @@ void Jobs::end_job(Job& job, End how) {
     core_.step.reply_when_durable(waiter.peer,
                                   message::JobDone{.request = waiter.request, .job = id});
     const auto it = waits_.find(waiter.peer);
+    if (it == waits_.end()) continue;  // it asked more than once
     std::erase(it->second, id);
     if (it->second.empty()) waits_.erase(it);
   }
