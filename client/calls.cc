@@ -24,15 +24,10 @@ ClientReply checked_call(Connection& connection, ClientRequest& request,
 }  // namespace
 
 void throw_refusal(const proto::Error& error) {
-  std::string advice;
-  if (error.code() == proto::UNKNOWN_JOB) advice = "\"puzzlectl jobs\" lists them";
-  if (error.code() == proto::UNSUPPORTED_VERSION) {
-    advice = "use the puzzlectl of the daemon's release";
-  }
   const std::string what = error.message().empty() ? fmt::format("the daemon refused (code {})",
                                                                  static_cast<int>(error.code()))
                                                    : error.message();
-  throw Failure(kExitRefused, what, advice);
+  throw Failure(kExitRefused, what);
 }
 
 proto::JobStatus get_job(Connection& connection, std::uint64_t job) {

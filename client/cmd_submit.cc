@@ -125,7 +125,8 @@ class Reporter : public UploadObserver {
         std::chrono::duration_cast<std::chrono::milliseconds>(now.time_since_epoch()).count(),
         cases);
     context_.console.progress(progress_text(fmt::format("job {} uploading", job_), cases,
-                                            case_count_, meter_.per_second()));
+                                            case_count_, meter_.per_second(),
+                                            context_.console.setup().err_columns));
   }
   void paused(std::string_view reason) override {
     if (reason == pause_reason_) return;

@@ -117,9 +117,12 @@ class Waiter {
     const auto now = Clock::now();
     meter_.add(std::chrono::duration_cast<milliseconds>(now.time_since_epoch()).count(), done);
     tell_reason(reason, now);
-    std::string text = progress_text(job_list(jobs_), done, total, meter_.per_second());
-    if (!reason.empty()) text += "  waiting: " + printable_line(reason);
-    context_.console.progress(text);
+    const int columns = context_.console.setup().err_columns;
+    // While nothing runs, the reason is worth more than a rate.
+    context_.console.progress(
+        reason.empty() ? progress_text(job_list(jobs_), done, total, meter_.per_second(), columns)
+                       : fmt::format("{}: {}/{} cases, waiting: {}", job_list(jobs_), done, total,
+                                     printable_line(reason)));
   }
 
   void tell_reason(const std::string& reason, Clock::time_point now) {

@@ -25,13 +25,13 @@ double RateMeter::per_second() const {
 }
 
 std::string progress_text(const std::string& what, std::uint64_t done, std::uint64_t total,
-                          double per_second) {
-  constexpr std::size_t kBarWidth = 24;
+                          double per_second, int columns) {
+  constexpr int kBarWidthMin = 6;
+  constexpr int kBarWidthMax = 24;
   constexpr double kYearS = 3e7;  // more than that says nothing
   const double share =
       total == 0 ? 1.0 : static_cast<double>(std::min(done, total)) / static_cast<double>(total);
-  std::string text = fmt::format("{} {} {:5.1f}%  {}/{} cases", what,
-                                 progress_bar(done, total, kBarWidth), 100 * share, done, total);
+  std::string text = fmt::format(" {:5.1f}%  {}/{} cases", 100 * share, done, total);
   if (per_second > 0) {
     text += fmt::format("  {}/s", short_number(per_second));
     if (done < total) {
@@ -45,7 +45,11 @@ std::string progress_text(const std::string& what, std::uint64_t done, std::uint
       }
     }
   }
-  return text;
+  // Besides: a blank and the two brackets, and the last column, which stays free.
+  const int taken = static_cast<int>(display_width(what) + text.size()) + 4;
+  const int width = std::clamp(columns - taken, kBarWidthMin, kBarWidthMax);
+  return fmt::format("{} {}{}", what, progress_bar(done, total, static_cast<std::size_t>(width)),
+                     text);
 }
 
 std::string short_number(double value) {

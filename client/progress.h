@@ -25,9 +25,9 @@ class RateMeter {
 };
 
 // "WHAT [====>   ]  42.0%  420/1000 cases  1.2k/s  9s left". The rate and what follows from it only
-// if it is known.
+// if it is known. The bar takes what is left of `columns`, within reason.
 std::string progress_text(const std::string& what, std::uint64_t done, std::uint64_t total,
-                          double per_second);
+                          double per_second, int columns);
 // "0.3", "12", "4.5k", "1.2M".
 std::string short_number(double value);
 

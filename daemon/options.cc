@@ -215,7 +215,7 @@ Command parse_command_line(std::vector<std::string> arguments, const Environment
     const std::string help =
         row.choices.empty() ? std::string(row.help) : fmt::format("{} ({})", row.help, row.choices);
     if (row.kind == Kind::kSwitch) {
-      flag = app.add_flag(name + "{true}", text, help);
+      flag = app.add_flag(name, text, help);
     } else {
       flag = app.add_option(name, text, help)
                  ->type_name(std::string(kind_name(row.kind)))

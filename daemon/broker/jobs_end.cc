@@ -46,7 +46,7 @@ void Jobs::end_job(Job& job, End how) {
     core_.step.reply_when_durable(waiter.peer,
                                   message::JobDone{.request = waiter.request, .job = id});
     const auto it = waits_.find(waiter.peer);
-    if (it == waits_.end()) continue;  // it asked more than once
+    if (it == waits_.end()) continue;  // a second request of the same client
     std::erase(it->second, id);
     if (it->second.empty()) waits_.erase(it);
   }

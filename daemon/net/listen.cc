@@ -46,68 +46,7 @@ void remove_stale(const std::string& path) {
   ::unlink(path.c_str());
 }
 
-}  // namespace
-
-bool is_loopback(const std::string& tcp_endpoint) {
-  constexpr std::string_view kScheme = "tcp://";
-  const std::size_t colon = tcp_endpoint.rfind(':');
-  if (!tcp_endpoint.starts_with(kScheme) || colon < kScheme.size()) return false;
-  const std::string host = tcp_endpoint.substr(kScheme.size(), colon - kScheme.size());
-  if (host == "localhost" || host == "[::1]") return true;
-  return host.starts_with("127.") && host.find_first_not_of("0123456789.") == std::string::npos;
-}
-
-Listener::Listener(zmq::socket_t& socket, const std::string& endpoint, bool insecure_tcp) {
-  if (const auto path = ipc_path(endpoint)) {
-    make_folder(*path);
-    lock(*path);
-    bind_ipc(socket, *path);
-    endpoint_ = endpoint;
-    return;
-  }
-  if (!insecure_tcp && !is_loopback(endpoint)) {
-    throw Fatal{kConfiguration,
-                fmt::format("{} can be reached from other machines, and connections are "
-                            "neither encrypted nor authenticated; use an ipc:// or "
-                            "tcp://127.0.0.1 endpoint, or add --insecure-tcp on a network "
-                            "you trust",
-                            endpoint)};
-  }
-  try {
-    socket.bind(endpoint);
-  } catch (const zmq::error_t& error) {
-    const int code = error.num() == EADDRINUSE ? kExitRefused : kConfiguration;
-    throw Fatal{code, fmt::format("cannot listen at {}: {}", endpoint, error.what())};
-  }
-  endpoint_ = socket.get(zmq::sockopt::last_endpoint);
-}
-
-Listener::~Listener() {
-  // The lock file stays: removing it would let two daemons lock two files of one name.
-  if (lock_fd_ >= 0) ::close(lock_fd_);
-}
-
-void Listener::lock(const std::string& socket_path) {
-  const std::string path = socket_path + ".lock";
-  lock_fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (lock_fd_ < 0) {
-    throw Fatal{kConfiguration, fmt::format("cannot create {}: {}", path, std::strerror(errno))};
-  }
-  if (::flock(lock_fd_, LOCK_EX | LOCK_NB) != 0) {
-    const std::string pid = holder_of(lock_fd_);
-    ::close(std::exchange(lock_fd_, -1));
-    throw Fatal{kExitRefused, fmt::format("puzzled is already running at {} (pid {}); stop it, "
-                                          "or choose another --endpoint",
-                                          socket_path, pid)};
-  }
-  const std::string pid = fmt::format("{}\n", ::getpid());
-  const bool written =
-      ::ftruncate(lock_fd_, 0) == 0 &&
-      ::pwrite(lock_fd_, pid.data(), pid.size(), 0) == static_cast<ssize_t>(pid.size());
-  static_cast<void>(written);  // the pid is only for people; the lock is what counts
-}
-
-void Listener::bind_ipc(zmq::socket_t& socket, const std::string& path) {
+void bind_ipc(zmq::socket_t& socket, const std::string& path) {
   remove_stale(path);
   const mode_t before = ::umask(0177);
   std::string failure;
@@ -119,8 +58,67 @@ void Listener::bind_ipc(zmq::socket_t& socket, const std::string& path) {
   ::umask(before);
   if (failure.empty() && ::chmod(path.c_str(), 0600) != 0) failure = std::strerror(errno);
   if (!failure.empty()) {
-    throw Fatal{kConfiguration, fmt::format("cannot listen at {}: {}", path, failure)};
+    throw Fatal(kConfiguration, fmt::format("cannot listen at {}: {}", path, failure));
   }
+}
+
+}  // namespace
+
+bool is_loopback(const std::string& tcp_endpoint) {
+  constexpr std::string_view kScheme = "tcp://";
+  const std::size_t colon = tcp_endpoint.rfind(':');
+  if (!tcp_endpoint.starts_with(kScheme) || colon < kScheme.size()) return false;
+  const std::string host = tcp_endpoint.substr(kScheme.size(), colon - kScheme.size());
+  if (host == "localhost" || host == "[::1]") return true;
+  return host.starts_with("127.") && host.find_first_not_of("0123456789.") == std::string::npos;
+}
+
+EndpointLock::EndpointLock(std::string endpoint) : endpoint_(std::move(endpoint)) {
+  const auto socket_path = ipc_path(endpoint_);
+  if (!socket_path) return;
+  make_folder(*socket_path);
+  const std::string path = *socket_path + ".lock";
+  fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd_ < 0) {
+    throw Fatal(kConfiguration, fmt::format("cannot create {}: {}", path, std::strerror(errno)));
+  }
+  if (::flock(fd_, LOCK_EX | LOCK_NB) != 0) {
+    const std::string pid = holder_of(fd_);
+    ::close(std::exchange(fd_, -1));
+    throw Fatal(kExitRefused, fmt::format("puzzled is already running at {} (pid {}); stop it, or "
+                                          "choose another --endpoint",
+                                          *socket_path, pid));
+  }
+  const std::string pid = fmt::format("{}\n", ::getpid());
+  const bool written = ::ftruncate(fd_, 0) == 0 &&
+                       ::pwrite(fd_, pid.data(), pid.size(), 0) == static_cast<ssize_t>(pid.size());
+  static_cast<void>(written);  // the pid is only for people; the lock is what counts
+}
+
+EndpointLock::~EndpointLock() {
+  // The lock file stays: removing it would let two daemons lock two files of one name.
+  if (fd_ >= 0) ::close(fd_);
+}
+
+std::string listen(zmq::socket_t& socket, const EndpointLock& lock, bool insecure_tcp) {
+  if (const auto path = ipc_path(lock.endpoint())) {
+    bind_ipc(socket, *path);
+    return lock.endpoint();
+  }
+  if (!insecure_tcp && !is_loopback(lock.endpoint())) {
+    throw Fatal(kConfiguration,
+                fmt::format("{} can be reached from other machines, and connections are neither "
+                            "encrypted nor authenticated; use an ipc:// or tcp://127.0.0.1 "
+                            "endpoint, or add --insecure-tcp on a network you trust",
+                            lock.endpoint()));
+  }
+  try {
+    socket.bind(lock.endpoint());
+  } catch (const zmq::error_t& error) {
+    const int code = error.num() == EADDRINUSE ? kExitRefused : kConfiguration;
+    throw Fatal(code, fmt::format("cannot listen at {}: {}", lock.endpoint(), error.what()));
+  }
+  return socket.get(zmq::sockopt::last_endpoint);
 }
 
 }  // namespace puzzled

@@ -6,27 +6,29 @@
 
 namespace puzzled {
 
-// Binds `socket` and holds what makes the endpoint ours. For ipc: a lock on PATH.lock (closed on
-// exec) that keeps other daemons away; only under it is a stale socket removed. The socket gets
-// mode 0600. For tcp: only loopback addresses unless `insecure_tcp`. Throws Fatal
-// (configuration, or another daemon is there).
-class Listener {
+// What makes an endpoint ours. For ipc: a lock on PATH.lock (closed on exec) that keeps other
+// daemons away; its folder is made if there is none. For tcp the port itself is the lock.
+// REQUIRES: outlives the ZeroMQ context, which removes the socket's file at its end: by then the
+// file must not be another daemon's.
+class EndpointLock {
  public:
-  Listener(zmq::socket_t& socket, const std::string& endpoint, bool insecure_tcp);
-  ~Listener();
-  Listener(const Listener&) = delete;
-  Listener& operator=(const Listener&) = delete;
+  // Throws Fatal: not possible (configuration), or another daemon is there.
+  explicit EndpointLock(std::string endpoint);
+  ~EndpointLock();
+  EndpointLock(const EndpointLock&) = delete;
+  EndpointLock& operator=(const EndpointLock&) = delete;
 
-  // As bound: a wildcard port has become a number.
   [[nodiscard]] const std::string& endpoint() const { return endpoint_; }
 
  private:
-  void lock(const std::string& socket_path);
-  void bind_ipc(zmq::socket_t& socket, const std::string& path);
-
   std::string endpoint_;
-  int lock_fd_ = -1;
+  int fd_ = -1;
 };
+
+// Binds `socket` to the locked endpoint. For ipc: a stale socket is removed, the new one gets mode
+// 0600. For tcp: only loopback addresses unless `insecure_tcp`. Returns the endpoint as bound: a
+// wildcard port has become a number. Throws Fatal as above.
+std::string listen(zmq::socket_t& socket, const EndpointLock& lock, bool insecure_tcp);
 
 // Whether a tcp endpoint names a loopback address ("localhost", 127.0.0.0/8, [::1]).
 bool is_loopback(const std::string& tcp_endpoint);

@@ -63,7 +63,9 @@ int Reactor::run() {
 // ---- Waiting.
 
 bool Reactor::clients_may_speak() const {
-  return parts_.store.queued_bytes() <= options_.store_queue_bytes_max;
+  // While intake is paused the broker refuses what would grow the queue, and clients may ask why.
+  return parts_.store.queued_bytes() <= options_.store_queue_bytes_max ||
+         !parts_.broker.intake_paused().empty();
 }
 
 std::int64_t Reactor::next_deadline() const {
@@ -250,22 +252,16 @@ void Reactor::handle(const StoreThread::Durable& durable) {
 }
 
 void Reactor::handle(const StoreThread::Failed& failed) {
-  spdlog::critical("stopping: {}", failed.text);
+  spdlog::critical("stopping with exit code {}: {}", kExitIo, failed.text);
   exit_code_ = kExitIo;
   phase_ = Phase::kEnded;
 }
 
 void Reactor::handle(event::ChunkLoaded loaded) { step(std::move(loaded)); }
 
-void Reactor::handle(event::IntakePaused paused) {
-  spdlog::warn("submissions are not accepted for now: {}", paused.reason);
-  step(std::move(paused));
-}
+void Reactor::handle(event::IntakePaused paused) { step(std::move(paused)); }
 
-void Reactor::handle(event::IntakeResumed resumed) {
-  spdlog::info("submissions are accepted again");
-  step(resumed);
-}
+void Reactor::handle(event::IntakeResumed resumed) { step(resumed); }
 
 // ---- What goes out.
 

@@ -12,135 +12,10 @@
 
 #include "daemon/broker/broker.h"
 #include "tests/broker/driver.h"
+#include "tests/broker/model_disk.h"
 
 namespace puzzled {
 namespace {
-
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : engine_(seed) {}
-  std::uint64_t below(std::uint64_t n) { return engine_() % n; }
-  std::uint32_t from_to(std::uint32_t low, std::uint32_t high) {
-    return low + static_cast<std::uint32_t>(below(high - low + 1));
-  }
-  bool one_in(std::uint64_t n) { return below(n) == 0; }
-
- private:
-  std::mt19937_64 engine_;
-};
-
-constexpr std::uint64_t kHash = 7;
-const std::vector<std::string> kPuzzles = {"bishops", "duel", "shuttle"};
-
-// What is on the model's disk, and what has been handed in but not committed.
-struct Disk {
-  struct Chunk {
-    CaseNo first_case;
-    ChunkCasesPtr cases;
-    std::set<std::uint32_t> done;
-  };
-  struct JobRow {
-    Bytes16 request_id{};
-    JobSpecPtr spec;
-    bool sealed = false;
-    bool cancelled = false;
-    bool finished = false;
-    std::int64_t created_ms = 0;
-    std::map<ChunkNo, Chunk> chunks;
-    std::set<std::uint64_t> results;
-    std::vector<RecoveredAttempt> attempts;
-  };
-  std::map<std::uint64_t, JobRow> jobs;
-  std::uint64_t last_worker = 0;
-  std::set<std::uint64_t> workers;
-
-  void apply(const Record& record) {
-    std::visit([&](const auto& r) { apply_one(r); }, record);
-  }
-  void apply_one(const record::InsertJob& r) {
-    ASSERT_FALSE(jobs.contains(r.job.value));
-    jobs[r.job.value].request_id = r.request_id;
-    jobs[r.job.value].spec = r.spec;
-    jobs[r.job.value].created_ms = r.created_ms;
-  }
-  void apply_one(const record::InsertChunk& r) {
-    JobRow& job = jobs.at(r.job.value);
-    ASSERT_EQ(job.chunks.size(), r.chunk_no);
-    job.chunks[r.chunk_no] = {r.first_case, r.cases, {}};
-  }
-  void apply_one(const record::SealJob& r) { jobs.at(r.job.value).sealed = true; }
-  void apply_one(const record::CancelJob& r) { jobs.at(r.job.value).cancelled = true; }
-  void apply_one(const record::FinishJob& r) {
-    JobRow& job = jobs.at(r.job.value);
-    ASSERT_FALSE(job.finished);
-    job.finished = true;
-    std::uint64_t cases = 0;
-    for (const auto& [no, chunk] : job.chunks) cases += chunk.cases->count();
-    EXPECT_EQ(job.results.size(), cases) << "finished, but cases are open";
-  }
-  void apply_one(const record::InsertWorker& r) {
-    EXPECT_TRUE(workers.insert(r.worker.value).second);
-    last_worker = std::max(last_worker, r.worker.value);
-  }
-  void apply_one(const record::InsertResults& r) {
-    JobRow& job = jobs.at(r.job.value);
-    EXPECT_TRUE(workers.contains(r.worker.value));
-    EXPECT_FALSE(job.cancelled || job.finished);
-    std::uint64_t last = 0;
-    for (const record::ResultRow& row : r.rows) {
-      EXPECT_GT(row.case_no.value, last) << "not ascending";
-      last = row.case_no.value;
-      EXPECT_TRUE(job.results.insert(row.case_no.value).second) << "a second result";
-      Chunk& chunk = job.chunks.at(row.chunk_no);
-      const std::uint64_t position = row.case_no.value - chunk.first_case.value;
-      ASSERT_LT(position, chunk.cases->count());
-      chunk.done.insert(static_cast<std::uint32_t>(position));
-      ASSERT_LT(row.index, r.results.results.size());
-    }
-  }
-  void apply_one(const record::InsertAttempt& r) {
-    EXPECT_TRUE(workers.contains(r.worker.value));
-    jobs.at(r.job.value).attempts.push_back({r.case_no, r.attempt, r.start_id});
-  }
-
-  [[nodiscard]] Recovery recover(Boot boot) const {
-    Recovery recovery;
-    recovery.boot = boot;
-    recovery.last_worker = WorkerNo{last_worker};
-    for (const auto& [id, job] : jobs) {
-      recovery.last_job = JobId{id};
-      RecoveredJob r;
-      r.job = JobId{id};
-      r.request_id = job.request_id;
-      r.spec = job.spec;
-      r.sealed = job.sealed;
-      r.cancelled = job.cancelled;
-      r.finished = job.finished;
-      r.created_ms = job.created_ms;
-      r.digest = wire::kEmptyDigest;
-      r.done_count = job.results.size();
-      r.chunk_count = static_cast<std::uint32_t>(job.chunks.size());
-      for (const auto& [no, chunk] : job.chunks) {
-        r.case_count += chunk.cases->count();
-        r.digest = wire::fold_digest(r.digest, kHash);
-        if (!job.sealed) r.chunk_hashes.push_back(kHash);
-        const auto done = static_cast<std::uint32_t>(chunk.done.size());
-        if (job.cancelled || job.finished || done == chunk.cases->count()) continue;
-        r.open_chunks.push_back(
-            {.chunk_no = no,
-             .first_case = chunk.first_case,
-             .case_count = chunk.cases->count(),
-             .done_count = done,
-             .bytes = static_cast<std::uint32_t>(id % 2 == 0 ? chunk.cases->bytes.size() : 0)});
-      }
-      for (const RecoveredAttempt& attempt : job.attempts) {
-        if (!job.results.contains(attempt.case_no.value)) r.attempts.push_back(attempt);
-      }
-      recovery.jobs.push_back(std::move(r));
-    }
-    return recovery;
-  }
-};
 
 struct ModelWorker {
   struct Held {
@@ -229,7 +104,7 @@ class World {
     add_worker();
     workers_.back().puzzles = kPuzzles;
     for (int i = 0; i < 30'000 && !all_done(); ++i) peace();
-    EXPECT_TRUE(all_done()) << "something waits for ever";
+    EXPECT_TRUE(all_done()) << "something waits for ever" << state();
     for (const auto& [id, job] : disk_.jobs) {
       if (job.cancelled) continue;
       std::uint64_t cases = 0;
@@ -323,6 +198,7 @@ class World {
   // ---- The network. What is sent to a connection that is gone is lost.
   void deliver(const Send& send) {
     if (const auto* to_client = std::get_if<ClientMessage>(&send.what)) {
+      if (send.to == kCanceller) tell_canceller(*to_client);
       for (ModelClient& client : clients_) {
         if (client.id == send.to.value) tell_client(client, *to_client);
       }
@@ -368,6 +244,20 @@ class World {
       if (error->code == ErrorCode::kJobCancelled) client.cancelled = true;
       EXPECT_NE(error->code, ErrorCode::kConflict) << error->text;
       EXPECT_NE(error->code, ErrorCode::kInvalidArgument) << error->text;
+    }
+  }
+  // Cancelling is promised with the commit, too: who gets no answer asks again.
+  void cancel(JobId job) {
+    to_cancel_.insert(job.value);
+    step(event::CancelJob{kCanceller, ++request_, job, "no more"});
+  }
+  void tell_canceller(const ClientMessage& message) {
+    if (const auto* cancelled = std::get_if<message::JobCancelled>(&message)) {
+      EXPECT_TRUE(disk_.jobs.at(cancelled->job.value).cancelled) << "told too early";
+      to_cancel_.erase(cancelled->job.value);
+    }
+    if (const auto* error = std::get_if<message::Error>(&message)) {
+      EXPECT_EQ(error->code, message::ErrorCode::kJobFinished);
     }
   }
   void move_client() {
@@ -554,9 +444,36 @@ class World {
         return pass(options_.liveness_ms);
       default:
         if (!disk_.jobs.empty() && random_.one_in(6)) {
-          step(event::CancelJob{PeerId{99}, ++request_, disk_job(), "no more"});
+          cancel(disk_job());
         }
     }
+  }
+  // Who waits for what, for people who look into a failure.
+  [[nodiscard]] std::string state() const {
+    std::string text;
+    for (const auto& [id, job] : disk_.jobs) {
+      if (job.cancelled || job.finished) continue;
+      std::uint64_t cases = 0;
+      for (const auto& [no, chunk] : job.chunks) cases += chunk.cases->count();
+      const JobView view = broker_->job_view(JobId{id});
+      text += "\njob " + std::to_string(id) + " of " + job.spec->puzzle +
+              (job.sealed ? " sealed" : " open") + ", " + std::to_string(job.results.size()) +
+              " of " + std::to_string(cases) + " done, " + std::to_string(view.leased) +
+              " leased; " + view.waiting_for;
+    }
+    for (const ModelClient& client : clients_) {
+      if (client.done || client.cancelled) continue;
+      text += "\nclient " + std::to_string(client.id) + (client.opened ? " opened" : "") +
+              " at chunk " + std::to_string(client.next) + " of " +
+              std::to_string(client.chunks.size()) + (client.sealed ? " sealed" : "") +
+              (client.accepted_seal ? " accepted" : "");
+    }
+    for (const ModelWorker& worker : workers_) {
+      text += "\nworker on " + std::to_string(worker.peer) + " holds " +
+              std::to_string(worker.leases.size()) + " of " + std::to_string(worker.capacity) +
+              (worker.wants_ready ? " wants ready" : "");
+    }
+    return text + "\n" + std::to_string(uncommitted_.size()) + " steps uncommitted";
   }
   JobId disk_job() {
     auto it = disk_.jobs.begin();
@@ -588,6 +505,14 @@ class World {
     }
   }
   void peace() {
+    const std::set<std::uint64_t> open = to_cancel_;
+    for (const std::uint64_t job : open) {
+      if (disk_.jobs.at(job).finished) {
+        to_cancel_.erase(job);
+      } else {
+        cancel(JobId{job});
+      }
+    }
     move_client();
     commit();
     load();
@@ -610,9 +535,10 @@ class World {
     for (const auto& [id, job] : disk_.jobs) {
       if (!job.cancelled && !job.finished) return false;
     }
-    return uncommitted_.empty() && broker_->leases() == 0;
+    return to_cancel_.empty() && uncommitted_.empty() && broker_->leases() == 0;
   }
 
+  static constexpr PeerId kCanceller{99};
   Random random_;
   Met& met_;
   BrokerOptions options_;
@@ -627,6 +553,7 @@ class World {
   std::uint64_t durable_ = 0;
   std::uint64_t request_ = 0;
   std::uint64_t connection_base_ = 1'000;
+  std::set<std::uint64_t> to_cancel_;
   std::vector<ModelClient> clients_;
   std::vector<ModelWorker> workers_;
 };

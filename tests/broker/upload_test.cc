@@ -315,6 +315,15 @@ TEST(Wait, AClientThatIsGoneIsForgotten) {
   EXPECT_EQ(d.sent_when_durable<message::JobDone>()[0].request, 2U);
 }
 
+TEST(Wait, TwiceByOneClientIsAnsweredTwice) {
+  Driver d;
+  d.open(1);
+  d.step(event::WaitJob{PeerId{101}, 1, JobId{1}});
+  d.step(event::WaitJob{PeerId{101}, 2, JobId{1}});
+  d.seal(1, 0, 0);
+  EXPECT_EQ(d.sent_when_durable<message::JobDone>().size(), 2U);
+}
+
 TEST(Wait, RequestsOfAClientAreLimited) {
   BrokerOptions options;
   options.waits_max = 1;

@@ -17,12 +17,21 @@ TEST(RateMeter, LooksAtTheLastSecondsOnly) {
 }
 
 TEST(ProgressText, RateAndTimeLeftOnceKnown) {
-  EXPECT_EQ(progress_text("job 7", 0, 1000, 0),
+  EXPECT_EQ(progress_text("job 7", 0, 1000, 0, 120),
             "job 7 [>                       ]   0.0%  0/1000 cases");
-  EXPECT_EQ(progress_text("job 7", 500, 1000, 50),
+  EXPECT_EQ(progress_text("job 7", 500, 1000, 50, 120),
             "job 7 [============>           ]  50.0%  500/1000 cases  50/s  10s left");
-  EXPECT_EQ(progress_text("job 7", 1000, 1000, 1234),
+  EXPECT_EQ(progress_text("job 7", 500, 1000, 5, 120),
+            "job 7 [============>           ]  50.0%  500/1000 cases  5.0/s  1m 40s left");
+  EXPECT_EQ(progress_text("job 7", 1000, 1000, 1234, 120),
             "job 7 [========================] 100.0%  1000/1000 cases  1.2k/s");
+}
+
+TEST(ProgressText, TheBarFitsTheTerminal) {
+  EXPECT_EQ(progress_text("job 7", 500, 1000, 50, 60),
+            "job 7 [======>     ]  50.0%  500/1000 cases  50/s  10s left");
+  EXPECT_EQ(progress_text("job 7", 500, 1000, 50, 20),
+            "job 7 [===>  ]  50.0%  500/1000 cases  50/s  10s left");
 }
 
 TEST(ShortNumber, AboutTwoDigits) {

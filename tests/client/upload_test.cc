@@ -98,7 +98,7 @@ void expect_upload(Faults faults, std::uint32_t chunks, std::optional<std::size_
   ASSERT_EQ(job.files.size(), chunks);
   for (std::uint32_t i = 0; i < chunks; ++i) EXPECT_EQ(job.files[i].path(), std::to_string(i));
   EXPECT_EQ(observer.opened_job, 17U);
-  if (pauses) EXPECT_EQ(observer.pauses.size(), *pauses);
+  EXPECT_EQ(observer.pauses.size(), pauses.value_or(observer.pauses.size()));
 }
 
 TEST(Upload, StreamsMoreThanTheWindow) { expect_upload({}, 100); }

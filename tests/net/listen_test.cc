@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <optional>
 
 #include "daemon/net/listen.h"
 #include "proto/base/fatal.h"
@@ -26,9 +25,11 @@ class ListenTest : public testing::Test {
 
   // The exit code of the refusal, and its text in `text_`; 0: none.
   int refusal(const std::string& endpoint, bool insecure = false) {
-    zmq::socket_t socket(context_, zmq::socket_type::router);
     try {
-      const Listener listener(socket, endpoint, insecure);
+      const EndpointLock lock(endpoint);
+      zmq::context_t context;
+      zmq::socket_t socket(context, zmq::socket_type::router);
+      listen(socket, lock, insecure);
       return 0;
     } catch (const Fatal& error) {
       text_ = error.what();
@@ -38,12 +39,13 @@ class ListenTest : public testing::Test {
 
   std::string folder_;
   std::string text_;
-  zmq::context_t context_;
 };
 
 TEST_F(ListenTest, TheSocketIsOursAlone) {
-  zmq::socket_t socket(context_, zmq::socket_type::router);
-  const Listener listener(socket, endpoint(), false);
+  const EndpointLock lock(endpoint());
+  zmq::context_t context;
+  zmq::socket_t socket(context, zmq::socket_type::router);
+  EXPECT_EQ(listen(socket, lock, false), endpoint());
   struct stat info {};
   ASSERT_EQ(::stat(socket_path().c_str(), &info), 0);
   EXPECT_TRUE(S_ISSOCK(info.st_mode));
@@ -51,8 +53,10 @@ TEST_F(ListenTest, TheSocketIsOursAlone) {
 }
 
 TEST_F(ListenTest, ASecondDaemonIsRefusedWithThePid) {
-  zmq::socket_t socket(context_, zmq::socket_type::router);
-  const Listener listener(socket, endpoint(), false);
+  const EndpointLock lock(endpoint());
+  zmq::context_t context;
+  zmq::socket_t socket(context, zmq::socket_type::router);
+  EXPECT_EQ(listen(socket, lock, false), endpoint());
   EXPECT_EQ(refusal(endpoint()), kExitRefused);
   EXPECT_NE(text_.find(std::to_string(::getpid())), std::string::npos) << text_;
   EXPECT_TRUE(std::filesystem::exists(socket_path()));
@@ -60,8 +64,10 @@ TEST_F(ListenTest, ASecondDaemonIsRefusedWithThePid) {
 
 TEST_F(ListenTest, AStaleSocketIsReplaced) {
   {
-    zmq::socket_t socket(context_, zmq::socket_type::router);
-    const Listener listener(socket, endpoint(), false);
+    const EndpointLock lock(endpoint());
+    zmq::context_t context;
+    zmq::socket_t socket(context, zmq::socket_type::router);
+    listen(socket, lock, false);
     std::filesystem::rename(socket_path(), folder_ + "/kept");  // as after kill -9
   }
   std::filesystem::rename(folder_ + "/kept", socket_path());
@@ -94,9 +100,10 @@ TEST_F(ListenTest, OnlyLoopbackTcpUnlessAskedFor) {
 }
 
 TEST_F(ListenTest, APortInUseIsAnotherDaemon) {
-  zmq::socket_t socket(context_, zmq::socket_type::router);
-  const Listener listener(socket, "tcp://127.0.0.1:*", false);
-  EXPECT_EQ(refusal(listener.endpoint()), kExitRefused);
+  const EndpointLock lock("tcp://127.0.0.1:*");
+  zmq::context_t context;
+  zmq::socket_t socket(context, zmq::socket_type::router);
+  EXPECT_EQ(refusal(listen(socket, lock, false)), kExitRefused);
 }
 
 }  // namespace

@@ -10,7 +10,6 @@
 #include <deque>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -48,7 +47,9 @@ struct DaemonSettings {
 
 class RunningDaemon {
  public:
-  explicit RunningDaemon(const std::string& folder, const DaemonSettings& settings = {}) {
+  explicit RunningDaemon(const std::string& folder, const DaemonSettings& settings = {})
+      : client_lock_("ipc://" + folder + "/client.sock"),
+        worker_lock_("ipc://" + folder + "/worker.sock") {
     if (::pipe(signals_) != 0) throw std::runtime_error("pipe");
     const std::string database = folder + "/puzzled.db";
     auto store = Store::open(database, {});
@@ -62,8 +63,8 @@ class RunningDaemon {
     reactor_ = std::make_unique<Reactor>(
         context_, settings.net, Reactor::Parts{*broker_, *store_, *reads_, waker_, signals_[0]},
         codec::DaemonFacts{1, 2, {boot_}, database});
-    clients_.emplace(reactor_->client_socket(), "ipc://" + folder + "/client.sock", false);
-    workers_.emplace(reactor_->worker_socket(), "ipc://" + folder + "/worker.sock", false);
+    listen(reactor_->client_socket(), client_lock_, false);
+    listen(reactor_->worker_socket(), worker_lock_, false);
     loop_ = std::thread([this] { exit_code_ = reactor_->run(); });
   }
   ~RunningDaemon() {
@@ -88,10 +89,12 @@ class RunningDaemon {
     return exit_code_;
   }
   [[nodiscard]] std::uint64_t boot() const { return boot_; }
-  [[nodiscard]] const std::string& client_endpoint() const { return clients_->endpoint(); }
-  [[nodiscard]] const std::string& worker_endpoint() const { return workers_->endpoint(); }
+  [[nodiscard]] const std::string& client_endpoint() const { return client_lock_.endpoint(); }
+  [[nodiscard]] const std::string& worker_endpoint() const { return worker_lock_.endpoint(); }
 
  private:
+  EndpointLock client_lock_;
+  EndpointLock worker_lock_;
   zmq::context_t context_;
   Waker waker_;
   int signals_[2] = {-1, -1};
@@ -101,8 +104,6 @@ class RunningDaemon {
   std::unique_ptr<StoreThread> store_;
   std::unique_ptr<ReadThread> reads_;
   std::unique_ptr<Reactor> reactor_;
-  std::optional<Listener> clients_;
-  std::optional<Listener> workers_;
   std::thread loop_;
 };
 

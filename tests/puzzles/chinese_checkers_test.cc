@@ -60,7 +60,7 @@ TEST(ChineseCheckers, FullBoardHasNoMoveAndOneHoleHasAFew) {
   EXPECT_EQ(solve_bitboard(full).moves, 0U);
   for (int hole = 0; hole < kCells; ++hole) {
     Instance board = full;
-    (hole < 64 ? board.low : board.high) ^= std::uint64_t{1} << (hole & 63);
+    board.words[static_cast<std::size_t>(hole) / 64] ^= std::uint64_t{1} << (hole % 64);
     const std::uint32_t moves = solve_bitboard(board).moves;
     EXPECT_EQ(moves, solve_brute_force(board).moves) << hole;
     EXPECT_GE(moves, 2U) << hole;
@@ -80,9 +80,9 @@ TEST(ChineseCheckers, MaximumIs930) {
 
 TEST(ChineseCheckers, RefusesCellsOffTheBoardAndTheEmptyBoard) {
   EXPECT_EQ(chinese_checkers::defect_of({}), "found 0, expected n in 1..121");
-  EXPECT_EQ(chinese_checkers::defect_of({1, std::uint64_t{1} << 57U}),
+  EXPECT_EQ(chinese_checkers::defect_of({{1, std::uint64_t{1} << 57U}}),
             "found a checker on cell 121, expected cells in 0..120");
-  EXPECT_EQ(chinese_checkers::defect_of({0, std::uint64_t{1} << 56U}), std::nullopt);
+  EXPECT_EQ(chinese_checkers::defect_of({{0, std::uint64_t{1} << 56U}}), std::nullopt);
 }
 
 TEST(ChineseCheckersText, LayoutDoesNotMatter) {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -27,17 +28,18 @@ inline constexpr std::array<int, kRows> kRowStarts = {0,  1,  3,  6,  10,  23,  
 
 // The occupied cells, as a set.
 struct Instance {
-  std::uint64_t low = 0;   // cell i < 64 is bit i.
-  std::uint64_t high = 0;  // cell i >= 64 is bit i - 64.
+  std::array<std::uint64_t, 2> words{};  // cell i is bit i % 64 of word i / 64.
 
   [[nodiscard]] bool contains(int cell) const {
-    return (((cell < 64 ? low : high) >> (cell & 63)) & 1U) != 0;
+    return ((words[static_cast<std::size_t>(cell) / 64] >> (cell % 64)) & 1U) != 0;
   }
-  void add(int cell) { (cell < 64 ? low : high) |= std::uint64_t{1} << (cell & 63); }
-  [[nodiscard]] int size() const { return std::popcount(low) + std::popcount(high); }
+  void add(int cell) {
+    words[static_cast<std::size_t>(cell) / 64] |= std::uint64_t{1} << (cell % 64);
+  }
+  [[nodiscard]] int size() const { return std::popcount(words[0]) + std::popcount(words[1]); }
   bool operator==(const Instance&) const = default;
 };
-inline constexpr std::uint64_t kHighCells = (std::uint64_t{1} << (kCells - 64)) - 1;
+inline constexpr std::uint64_t kLastWordCells = (std::uint64_t{1} << (kCells - 64)) - 1;
 
 // Number of distinct moves; at most 930 if it is right.
 struct Answer {

@@ -1,7 +1,5 @@
 // The `bitboard` solver: breadth-first search over hops, where a hop is two table look-ups in the
 // occupancy bits of a line. README.md says why it is right.
-#include <cstddef>
-
 #include "workers/puzzles/chinese_checkers/chinese_checkers.h"
 
 namespace puzzled::chinese_checkers {
@@ -187,14 +185,14 @@ Answer solve_bitboard(const Instance& instance) {
   Answer answer;
   if (2 * instance.size() <= kCells) {
     Lines lines = kEmptyBoard;
-    for_each_id(instance.low, instance.high, [&](unsigned id) { lines.flip(id); });
-    for_each_id(instance.low, instance.high,
+    for_each_id(instance.words[0], instance.words[1], [&](unsigned id) { lines.flip(id); });
+    for_each_id(instance.words[0], instance.words[1],
                 [&](unsigned id) { answer.moves += count_reachable(frontier, lines, id); });
     return answer;
   }
   // On a crowded board few checkers can move: find them from the free cells, which are fewer.
-  const std::uint64_t free_low = ~instance.low;
-  const std::uint64_t free_high = ~instance.high & kHighCells;
+  const std::uint64_t free_low = ~instance.words[0];
+  const std::uint64_t free_high = ~instance.words[1] & kLastWordCells;
   Lines lines = kFullEverywhere;
   Frontier starts;
   Appender movers(starts);

@@ -5,9 +5,9 @@
 namespace puzzled::chinese_checkers {
 
 std::optional<std::string> defect_of(const Instance& instance) {
-  if ((instance.high & ~kHighCells) != 0) {
+  if ((instance.words[1] & ~kLastWordCells) != 0) {
     return fmt::format("found a checker on cell {}, expected cells in 0..{}",
-                       127 - std::countl_zero(instance.high), kCells - 1);
+                       127 - std::countl_zero(instance.words[1]), kCells - 1);
   }
   if (instance.size() == 0) return fmt::format("found 0, expected n in 1..{}", kCells);
   return std::nullopt;

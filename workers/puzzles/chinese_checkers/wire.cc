@@ -7,15 +7,15 @@ namespace puzzled::chinese_checkers {
 Instance decode_instance(std::string_view bytes) {
   auto& message = scratch_message<proto::Instance>();
   decode_message(bytes, message, "instance");
-  const Instance instance{message.cells_low(), message.cells_high()};
+  const Instance instance{{message.cells_low(), message.cells_high()}};
   if (auto defect = defect_of(instance)) throw InvalidWire(*defect);
   return instance;
 }
 
 void encode_instance(const Instance& instance, std::string& out) {
   auto& message = scratch_message<proto::Instance>();
-  message.set_cells_low(instance.low);
-  message.set_cells_high(instance.high);
+  message.set_cells_low(instance.words[0]);
+  message.set_cells_high(instance.words[1]);
   message.SerializeToString(&out);
 }
 

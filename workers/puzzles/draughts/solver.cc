@@ -2,7 +2,6 @@
 // are two bit scans in the occupancy of a diagonal. README.md says why it is right.
 #include <bit>
 #include <cstddef>
-#include <cstring>
 
 #include "workers/puzzles/draughts/draughts.h"
 
@@ -12,7 +11,6 @@ namespace {
 // Squares within a border one square wide, so that a step off the board needs no test.
 constexpr int kStride = kSide + 2;
 constexpr int kPadded = kStride * kStride;
-constexpr int kDiagonals = 2 * kSide + 3;
 
 constexpr int padded(int row, int column) { return (row + 1) * kStride + column + 1; }
 
