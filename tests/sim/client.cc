@@ -33,7 +33,8 @@ Plan Plan::draw(Sim& sim, const Params& params, std::uint32_t tag, std::int64_t&
   const auto cases = static_cast<std::uint64_t>(random.from_to(0, params.cases_max));
   while (plan.case_count < cases) {
     const auto in_chunk = std::min<std::uint64_t>(
-        cases - plan.case_count, static_cast<std::uint64_t>(random.from_to(1, params.chunk_cases_max)));
+        cases - plan.case_count,
+        static_cast<std::uint64_t>(random.from_to(1, params.chunk_cases_max)));
     auto list = std::make_shared<ChunkCases>();
     Plan::Chunk chunk;
     if (with_files) {
@@ -91,8 +92,9 @@ void Client::cancel() {
 // ---- Asking.
 
 std::int64_t Client::count(Want want) const {
-  return std::ranges::count_if(
-      asked_, [&](const auto& entry) { return entry.second.want == want && entry.second.tries > 0; });
+  return std::ranges::count_if(asked_, [&](const auto& entry) {
+    return entry.second.want == want && entry.second.tries > 0;
+  });
 }
 
 // Asks for whatever is lacking.

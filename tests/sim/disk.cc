@@ -35,8 +35,8 @@ void Disk::fill(std::int64_t ms) { full_until_ms_ = std::max(full_until_ms_, sim
 void Disk::schedule() {
   if (busy_ || queue_.empty()) return;
   busy_ = true;
-  const std::size_t count =
-      std::min(queue_.size(), static_cast<std::size_t>(sim_.random.from_to(1, params_.commit_steps)));
+  const std::size_t count = std::min(
+      queue_.size(), static_cast<std::size_t>(sim_.random.from_to(1, params_.commit_steps)));
   sim_.after(sim_.random.from_to(0, params_.commit_ms), [this, count, opened = opened_] {
     if (opened == opened_) commit(count);
   });

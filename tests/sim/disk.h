@@ -39,7 +39,10 @@ class Disk {
   [[nodiscard]] bool idle() const { return queue_.empty(); }
 
   void fill(std::int64_t ms);  // no room until then
-  void heal() { full_until_ms_ = 0; fail_next_ = false; }
+  void heal() {
+    full_until_ms_ = 0;
+    fail_next_ = false;
+  }
   void fail_next() { fail_next_ = true; }
 
   [[nodiscard]] const Tables& committed() const { return committed_; }

@@ -20,7 +20,7 @@ struct Settings {
 struct Totals {
   std::uint64_t seeds = 0;
   std::uint64_t events = 0;
-  std::uint64_t cases = 0;            // that got a result
+  std::uint64_t cases = 0;  // that got a result
   std::uint64_t simulated_ms = 0;
   std::uint64_t hash = 0;             // of the hashes of all seeds, in any order
   std::vector<std::uint64_t> failed;  // ascending

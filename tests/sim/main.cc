@@ -27,7 +27,8 @@ struct Arguments {
 std::optional<Range> parse_range(const std::string& text) {
   Range range;
   char rest = 0;
-  if (std::sscanf(text.c_str(), "%" SCNu64 "..%" SCNu64 "%c", &range.first, &range.last, &rest) != 2)
+  if (std::sscanf(text.c_str(), "%" SCNu64 "..%" SCNu64 "%c", &range.first, &range.last, &rest) !=
+      2)
     return std::nullopt;
   if (range.first == 0 || range.last < range.first) return std::nullopt;
   return range;

@@ -126,8 +126,7 @@ void Mutant::let_through(const event::WorkerResults& results, Effects& effects) 
     const CaseNo case_no = lease->cases.at(results.results.results[i].position).second;
     const JobRow* job = tables.find(record.job);
     const ChunkRow* chunk = job->chunk_of(case_no);
-    record.rows.push_back(
-        {case_no, static_cast<ChunkNo>(chunk - job->chunks.data()), i});
+    record.rows.push_back({case_no, static_cast<ChunkNo>(chunk - job->chunks.data()), i});
   }
   effects.records.emplace_back(std::move(record));
 }

@@ -14,7 +14,8 @@ void Network::unbind() {
   to_daemon_ = nullptr;
   std::vector<LinePtr> lines;
   for (std::uint64_t peer = 1; peer <= last_peer_; ++peer) {
-    if (const auto it = by_peer_.find(PeerId{peer}); it != by_peer_.end()) lines.push_back(it->second);
+    if (const auto it = by_peer_.find(PeerId{peer}); it != by_peer_.end())
+      lines.push_back(it->second);
   }
   for (const LinePtr& line : lines) cut(line);
 }
@@ -45,7 +46,10 @@ void Network::cut(const LinePtr& line) {
 
 void Network::connect_later(const LinePtr& line) {
   if (line->end == nullptr || std::exchange(line->connecting, true)) return;
-  sim_.after(sim_.random.from_to(0, params_.reconnect_ms), [this, line] { connect(line); });
+  const std::int64_t max_ms =
+      faulty_ ? params_.reconnect_ms
+              : std::min<std::int64_t>(params_.reconnect_ms, params_.broker.liveness_ms / 4);
+  sim_.after(sim_.random.from_to(0, max_ms), [this, line] { connect(line); });
 }
 
 void Network::connect(const LinePtr& line) {
@@ -65,9 +69,15 @@ void Network::block(const LinePtr& line, std::int64_t ms, bool drops_up, bool dr
   line->drops_down = drops_down;
 }
 
+std::int64_t Network::delay_ms() {
+  const std::int64_t patience_ms = params_.broker.heartbeat_interval_ms / 4;
+  return sim_.random.from_to(0,
+                             faulty_ ? params_.delay_ms : std::min(params_.delay_ms, patience_ms));
+}
+
 template <class What>
 std::int64_t Network::arrival(const Line::Pipe<What>& pipe) {
-  const std::int64_t at_ms = sim_.now_ms + sim_.random.from_to(0, params_.delay_ms);
+  const std::int64_t at_ms = sim_.now_ms + delay_ms();
   return pipe.empty() ? at_ms : std::max(at_ms, pipe.back().first);
 }
 

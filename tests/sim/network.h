@@ -49,7 +49,7 @@ class Network {
 
   // ---- The daemon's side.
   void bind(std::function<void(Event)> to_daemon);
-  void unbind();  // all connections break
+  void unbind();                                    // all connections break
   bool send(PeerId to, const FromDaemon& message);  // false: the peer is gone
 
   // ---- The others' side.
@@ -60,12 +60,14 @@ class Network {
   // ---- Faults.
   void cut(const LinePtr& line);
   void block(const LinePtr& line, std::int64_t ms, bool drops_up, bool drops_down);
-  void heal() { faulty_ = false; }  // from now on nothing is blocked
+  // From now on nothing is blocked, and messages arrive before anybody can lose patience.
+  void heal() { faulty_ = false; }
 
  private:
   [[nodiscard]] bool blocked(const Line& line) const {
     return faulty_ && sim_.now_ms < line.blocked_until_ms;
   }
+  [[nodiscard]] std::int64_t delay_ms();
   void connect_later(const LinePtr& line);
   void connect(const LinePtr& line);
   void push_up(const LinePtr& line, Event event);

@@ -18,9 +18,7 @@ std::string name(const CaseKey& key) {
 
 }  // namespace
 
-bool LeaseFacts::is_live() const {
-  return !may_end && std::ranges::find(open, true) != open.end();
-}
+bool LeaseFacts::is_live() const { return !may_end && std::ranges::find(open, true) != open.end(); }
 
 void Oracle::daemon_started(Boot boot) {
   boot_ = boot;
@@ -147,10 +145,10 @@ void Oracle::note_ends() {
     if (ends) session.present = false;
     for (const LeaseId id : live_) {
       const LeaseFacts& lease = leases_.at(id);
-      ends = ends || (lease.start_id == start_id &&
-                      lease.dispatched_ms + 10 * lease.time_limit_ms + kBackstopMs +
-                              params_.broker.lease_margin_ms <=
-                          sim_.now_ms);
+      ends = ends ||
+             (lease.start_id == start_id && lease.dispatched_ms + 10 * lease.time_limit_ms +
+                                                    kBackstopMs + params_.broker.lease_margin_ms <=
+                                                sim_.now_ms);
     }
     if (ends) end_leases(start_id, [](LeaseId, const LeaseFacts&) { return true; });
   }
@@ -224,7 +222,9 @@ void Oracle::check_attempt(const record::InsertAttempt& r) {
     return slot.lease == id && slot.position < lease->second.cases.size() &&
            lease->second.cases[slot.position] == key;
   });
-  require(busy, 0, [&] { return text("it was not being solved by its worker's last word"); });
+  // One that is alone may kill its worker before there is a word.
+  require(busy || lease->second.alone, 0,
+          [&] { return text("it was not being solved by its worker's last word"); });
   charged_[key].insert(r.start_id);
 }
 
@@ -251,6 +251,7 @@ void Oracle::check_dispatch(PeerId to, const message::Dispatch& m) {
   LeaseFacts lease;
   lease.start_id = start->second;
   lease.attempt = m.attempt;
+  lease.alone = m.alone;
   lease.dispatched_ms = sim_.now_ms;
   lease.time_limit_ms = static_cast<std::int64_t>(m.spec->limits.time_limit_us / 1000);
   for (const message::Slice& slice : m.slices) {
@@ -277,7 +278,8 @@ void Oracle::check_case(const message::Dispatch& m, std::string_view bytes, Leas
           [&] { return name(key) + " is dispatched with other content than was stored"; });
   const JobRow* now = disk_.submitted().find(m.job);
   require(!now->cancelled, 0, [&] { return name(key) + " is dispatched, but its job cancelled"; });
-  require(!now->is_done(key.second), 4, [&] { return name(key) + " is done, and dispatched again"; });
+  require(!now->is_done(key.second), 4,
+          [&] { return name(key) + " is done, and dispatched again"; });
   if (const auto before = current_.find(key); before != current_.end()) {
     const LeaseFacts& old = leases_.at(before->second);
     const auto at = std::ranges::find(old.cases, key) - old.cases.begin();

@@ -24,6 +24,7 @@ struct LeaseFacts {
   std::vector<bool> open;      // neither counted nor returned
   std::int64_t dispatched_ms = 0;
   std::int64_t time_limit_ms = 0;
+  bool alone = false;
   bool may_end = false;  // the broker had a reason to take it away
 
   [[nodiscard]] bool is_live() const;

@@ -103,9 +103,8 @@ void Oracle::reply(const Asked& asked, const message::JobDone&) {
 void Oracle::reply(const Asked& asked, const message::Error& m) {
   if (m.code == ErrorCode::kUnknownJob) {
     for (const auto& [request_id, known] : told_) {
-      require(request_id != asked.request_id &&
-                  (asked.job == JobId{} || known.job != asked.job),
-              6, [] { return "UNKNOWN_JOB is said of a job that was accepted"; });
+      require(request_id != asked.request_id && (asked.job == JobId{} || known.job != asked.job), 6,
+              [] { return "UNKNOWN_JOB is said of a job that was accepted"; });
     }
   }
   if (m.code == ErrorCode::kJobCancelled) {

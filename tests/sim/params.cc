@@ -87,9 +87,9 @@ Params Params::draw(Random& random) {
   // What a case may wait for: the deadline of a lease on a slot that hangs, an upload that is never
   // finished, the deaths that put a case into quarantine, and then the work and its messages.
   const std::int64_t deadline_ms = 10 * p.time_limit_ms + 10'000 + margin_ms;
-  const std::int64_t round_ms =
-      p.broker.liveness_ms + p.restart_ms + p.session.backoff_max_ms + p.session.idle_timeout_ms +
-      p.session.stored_wait_ms + 10 * p.delay_ms + p.reconnect_ms + p.commit_ms;
+  const std::int64_t round_ms = p.broker.liveness_ms + p.restart_ms + p.session.backoff_max_ms +
+                                p.session.idle_timeout_ms + p.session.stored_wait_ms +
+                                10 * p.delay_ms + p.reconnect_ms + p.commit_ms;
   const std::int64_t deaths = p.poison * p.broker.attempts_max + p.workers;
   p.bound_ms = 2 * deadline_ms + 2 * static_cast<std::int64_t>(p.broker.upload_expiry_ms) +
                8 * (deaths + 4) * round_ms + 4 * p.clients * p.cases_max * (p.work_ms + 20) +

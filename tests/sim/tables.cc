@@ -51,7 +51,8 @@ void Tables::apply(const Record& record) {
 
 JobRow& Tables::open_row(JobId job) {
   const auto it = jobs.find(job);
-  require(it != jobs.end(), 6, [&] { return "a record for " + name(job) + ", which is not stored"; });
+  require(it != jobs.end(), 6,
+          [&] { return "a record for " + name(job) + ", which is not stored"; });
   require(!it->second.cancelled, 0, [&] { return "a record for cancelled " + name(job); });
   require(!it->second.finished, 4, [&] { return "a record for finished " + name(job); });
   return it->second;
@@ -110,7 +111,9 @@ void Tables::add(const record::InsertResults& r) {
   JobRow& job = open_row(r.job);
   require(workers.contains(r.worker), 8, [] { return "results of a worker without a row"; });
   for (const record::ResultRow& row : r.rows) {
-    const auto text = [&] { return "case " + std::to_string(row.case_no.value) + " of " + name(r.job); };
+    const auto text = [&] {
+      return "case " + std::to_string(row.case_no.value) + " of " + name(r.job);
+    };
     require(row.chunk_no < job.chunks.size(), 8, [&] { return text() + " is in no chunk"; });
     ChunkRow& chunk = job.chunks[row.chunk_no];
     const std::uint64_t index = row.case_no.value - chunk.first_case.value;
@@ -136,6 +139,12 @@ void Tables::add(const record::InsertAttempt& r) {
   JobRow& job = open_row(r.job);
   require(workers.contains(r.worker), 8, [] { return "an attempt of a worker without a row"; });
   job.attempts.push_back({.case_no = r.case_no, .attempt = r.attempt, .start_id = r.start_id});
+}
+
+void Tables::add(const record::RetractAttempt& r) {
+  std::erase_if(open_row(r.job).attempts, [&](const RecoveredAttempt& attempt) {
+    return attempt.case_no == r.case_no && attempt.start_id == r.start_id;
+  });
 }
 
 Recovery Tables::recover() const {

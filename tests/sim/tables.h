@@ -62,6 +62,7 @@ class Tables {
   void add(const record::InsertWorker& r);
   void add(const record::InsertResults& r);
   void add(const record::InsertAttempt& r);
+  void add(const record::RetractAttempt& r);
 
   std::map<Bytes16, JobId> by_request_;
 };

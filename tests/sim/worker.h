@@ -1,5 +1,5 @@
-// A worker: the real Session, and slots that solve the model's cases. A process that ends is started
-// again after a while, under another start id.
+// A worker: the real Session, and slots that solve the model's cases. A process that ends is
+// started again after a while, under another start id.
 #pragma once
 
 #include <cstdint>
