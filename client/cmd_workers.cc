@@ -62,6 +62,8 @@ int run_version(const VersionOptions&, Context& context) {
       {"started_at", time_value(daemon.started_ms())},
       {"boot", {daemon.boot()}},
       {"database", text_value(daemon.database())},
+      {"refused_handshakes", {std::uint64_t{daemon.refused_handshakes()}}},
+      {"refused_messages", {std::uint64_t{daemon.refused_messages()}}},
       {"intake_paused", text_value(daemon.intake_paused())}};
   write_single(context.global.output,
                {{"client_version", ""},
@@ -73,6 +75,8 @@ int run_version(const VersionOptions&, Context& context) {
                 {"started_at", "started"},
                 {"boot", "boot"},
                 {"database", "database"},
+                {"refused_handshakes", ""},
+                {"refused_messages", ""},
                 {"intake_paused", "takes nothing"}},
                record, context.console);
   return kExitOk;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "client/calls.h"
+#include "client/failure.h"
 #include "proto/base/paths.h"
 
 namespace puzzled::client {
@@ -16,6 +17,11 @@ ConnectionOptions connection_options(Context& context, std::uint32_t patience_ms
   } else {
     options.endpoints = {context.global.endpoint};
   }
+  auto keys = read_curve_keys(context.global.key_file, context.global.server_key);
+  if (const auto* error = std::get_if<KeyError>(&keys)) {
+    throw Failure(kExitInvalid, error->text, "puzzlectl keygen --help says more");
+  }
+  options.keys = std::get<std::optional<CurveKeys>>(std::move(keys));
   options.connect_timeout_ms = context.global.connect_timeout_ms;
   options.patience_ms = patience_ms;
   options.notice = [&console = context.console](std::string_view text) { console.note(text); };

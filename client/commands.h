@@ -33,6 +33,7 @@ int run_export(const ExportOptions& options, Context& context);
 int run_cancel(const CancelOptions& options, Context& context);
 int run_workers(const WorkersOptions& options, Context& context);
 int run_version(const VersionOptions& options, Context& context);
+int run_keygen(const KeygenOptions& options, Context& context);
 int run_complete(const CompleteOptions& options, Context& context);
 
 // ---- What several of them need (commands.cc).

@@ -11,6 +11,7 @@
 #include "proto/base/assert.h"
 #include "proto/base/paths.h"
 #include "proto/base/units.h"
+#include "proto/curve.h"
 #include "proto/wire.h"
 
 namespace puzzled::client {
@@ -27,7 +28,7 @@ constexpr milliseconds kLookAround{200};
 struct Connection::Sockets {
   zmq::context_t context{1};
   zmq::socket_t dealer;
-  zmq::socket_t events;  // of the dealer: says when the connection breaks
+  SocketEvents events;  // of the dealer: says when the connection breaks
 };
 
 Connection::Connection(ConnectionOptions options)
@@ -72,15 +73,9 @@ void Connection::open_socket() {
   dealer.set(zmq::sockopt::reconnect_ivl, static_cast<int>(options_.retry_ms));
   dealer.set(zmq::sockopt::maxmsgsize,
              static_cast<std::int64_t>(wire::kMessageBytesMax + wire::kHeaderBytes));
-  static std::uint64_t serial = 0;
-  const std::string monitor = fmt::format("inproc://client-events-{}", ++serial);
   try {
-    if (zmq_socket_monitor(dealer.handle(), monitor.c_str(), ZMQ_EVENT_DISCONNECTED) != 0) {
-      throw zmq::error_t();
-    }
-    sockets_->events = zmq::socket_t(sockets_->context, zmq::socket_type::pair);
-    sockets_->events.set(zmq::sockopt::linger, 0);
-    sockets_->events.connect(monitor);
+    sockets_->events = SocketEvents(sockets_->context, dealer);
+    if (options_.keys && !ipc_path(endpoint())) use_curve(dealer, *options_.keys);
     dealer.connect(endpoint());
   } catch (const zmq::error_t& error) {
     throw Failure(kExitInvalid,
@@ -212,12 +207,25 @@ bool Connection::read_reply(proto::ClientReply& reply) {
 
 bool Connection::read_events() {
   bool broke = false;
-  zmq::message_t part;
-  while (sockets_->events.recv(part, zmq::recv_flags::dontwait)) {
-    // Two frames an event; the only kind asked for is a broken connection.
-    broke = true;
+  while (const auto event = sockets_->events.next()) {
+    switch (event->kind) {
+      case SocketEvent::Kind::kDisconnected:
+        broke = true;
+        break;
+      case SocketEvent::Kind::kKeyRefused:
+        throw Failure(
+            kExitRefused, fmt::format("the daemon at {} does not know this key", endpoint()),
+            "its operator adds the line of your .pub file to the list of authorized keys");
+      case SocketEvent::Kind::kHandshakeFailed:
+        handshake_failure_ = event->text;
+        break;
+    }
   }
-  return broke;
+  // A connection that never came to be carried nothing; ZeroMQ tries again at its own pace.
+  const bool carried =
+      std::ranges::any_of(unanswered_, [](const auto& entry) { return entry.second.sent; });
+  if (broke && !carried) ping_sent_ = false;
+  return broke && carried;
 }
 
 void Connection::lost(std::string_view why) {
@@ -267,6 +275,14 @@ void Connection::give_up() const {
                   fmt::format("the daemon at {} has not answered for {}", endpoint(),
                               approximate_duration_us(options_.patience_ms * 1000ULL)),
                   "is it still running?");
+  }
+  if (!handshake_failure_.empty()) {
+    throw Failure(
+        kExitUnreachable,
+        fmt::format("no connection comes about with {}: {}", endpoint(), handshake_failure_),
+        options_.keys ? "is --server-key the daemon's present key, and is its endpoint "
+                        "encrypted?"
+                      : "an encrypted endpoint needs --key and --server-key");
   }
   throw Failure(
       kExitUnreachable,

@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "proto/base/keys.h"
 #include "proto/client.pb.h"
 
 namespace puzzled::client {
@@ -29,6 +30,7 @@ struct ConnectionOptions {
   std::uint32_t liveness_ms = 5'000;         // silence after which a new socket is opened
   std::uint32_t repeat_ms = 30'000;          // a request is repeated although the daemon lives
   std::uint32_t retry_ms = 100;              // between attempts to connect
+  std::optional<CurveKeys> keys;             // for tcp endpoints; none: not encrypted
   // Told when the daemon is lost and when it is back, for people. May be empty.
   std::function<void(std::string_view)> notice;
 };
@@ -92,6 +94,7 @@ class Connection {
   bool ever_heard_ = false;
   bool told_lost_ = false;
   bool ping_sent_ = false;
+  std::string handshake_failure_;   // the last one on a connection that never came to be
   Clock::time_point silent_since_;  // last sign of life, or when a first request was sent
   Clock::time_point opened_at_;
 };

@@ -82,6 +82,7 @@ class Parser {
     add_wait();
     add_queries();
     add_export_and_cancel();
+    add_keygen();
     if (!arguments.empty() && arguments.front() == kCompleteCommand) {
       options_.command = complete_words(app_, std::span(arguments).subspan(1));
       return std::move(options_);
@@ -142,6 +143,13 @@ class Parser {
             "auto, always or never")
         ->check(CLI::IsMember({"auto", "always", "never"}));
     app_.add_flag("--quiet,-q", global.quiet, "Only errors on standard error");
+    app_.add_option("--key", global.key_file,
+                    "Your .key file, for a daemon's encrypted tcp:// endpoint")
+        ->type_name("FILE")
+        ->envname("PUZZLED_KEY");
+    app_.add_option("--server-key", global.server_key, "That daemon's public key, or its .pub file")
+        ->type_name("KEY")
+        ->envname("PUZZLED_SERVER_KEY");
     add_read(&app_, "--connect-timeout", "DURATION",
              "How long to try to reach a daemon (default 5s)", [&global](const std::string& text) {
                const std::uint64_t ms = duration_us(text) / 1000;
@@ -272,6 +280,22 @@ class Parser {
     command = add_command("cancel", "Cancel what is not graded yet of a job", cancel);
     add_id(command, "JOB", cancel->job);
     command->add_option("--reason", cancel->reason, "Shown by \"status\"");
+  }
+
+  void add_keygen() {
+    KeygenOptions* keygen = nullptr;
+    CLI::App* command = add_command("keygen", "Make a key pair for encrypted connections", keygen);
+    command->add_option("NAME", keygen->name, "Names the files NAME.key and NAME.pub")
+        ->type_name("")
+        ->required();
+    command
+        ->add_option("--role", keygen->role,
+                     "submit (the default), read, operate, work, or server for a daemon's key")
+        ->type_name("ROLE")
+        ->check(CLI::IsMember({"submit", "read", "operate", "work", "server"}));
+    command->add_option("--dir", keygen->folder, "Folder of the files (default: here)")
+        ->type_name("DIR");
+    command->add_flag("--force", keygen->force, "Overwrite files that exist");
   }
 
   static void add_id(CLI::App* command, const char* name, std::uint64_t& target) {

@@ -19,6 +19,8 @@ struct GlobalOptions {
   ColourMode colour = ColourMode::kAuto;
   bool quiet = false;
   std::uint32_t connect_timeout_ms = 5'000;
+  std::string key_file;    // empty: connections are not encrypted
+  std::string server_key;  // the daemon's public key or the file that holds it
 };
 
 struct PuzzlesOptions {};
@@ -79,6 +81,12 @@ struct CancelOptions {
   std::string reason;
 };
 struct WorkersOptions {};
+struct KeygenOptions {
+  std::string name;
+  std::string role = "submit";
+  std::string folder = ".";
+  bool force = false;
+};
 struct VersionOptions {};
 // What shells ask for: the words that can follow what is typed.
 struct CompleteOptions {
@@ -92,7 +100,7 @@ struct CompleteOptions {
 using CommandOptions =
     std::variant<PuzzlesOptions, SolveOptions, ValidateOptions, SubmitOptions, WaitOptions,
                  JobsOptions, StatusOptions, ResultsOptions, ShowOptions, ExportOptions,
-                 CancelOptions, WorkersOptions, VersionOptions, CompleteOptions>;
+                 CancelOptions, WorkersOptions, VersionOptions, KeygenOptions, CompleteOptions>;
 
 struct Options {
   GlobalOptions global;

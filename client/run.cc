@@ -43,6 +43,7 @@ int run_command(const Options& options, Context& context) {
     int operator()(const CancelOptions& o) { return run_cancel(o, context); }
     int operator()(const WorkersOptions& o) { return run_workers(o, context); }
     int operator()(const VersionOptions& o) { return run_version(o, context); }
+    int operator()(const KeygenOptions& o) { return run_keygen(o, context); }
     int operator()(const CompleteOptions& o) { return run_complete(o, context); }
   };
   const int exit_code = std::visit(Runner{context}, options.command);

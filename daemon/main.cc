@@ -11,6 +11,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -18,6 +19,7 @@
 
 #include "daemon/broker/broker.h"
 #include "daemon/log.h"
+#include "daemon/net/access.h"
 #include "daemon/net/listen.h"
 #include "daemon/net/reactor.h"
 #include "daemon/options.h"
@@ -26,6 +28,7 @@
 #include "daemon/supervisor.h"
 #include "proto/base/fatal.h"
 #include "proto/base/paths.h"
+#include "proto/base/service_manager.h"
 
 namespace puzzled {
 namespace {
@@ -33,10 +36,11 @@ namespace {
 constexpr int kExitBug = 70;
 
 // Signals are read from a descriptor. Blocked before any thread starts, so that all inherit it.
-int open_signals() {
+int open_signals(bool with_reload) {
   sigset_t signals;
   ::sigemptyset(&signals);
   for (const int signal : {SIGTERM, SIGINT, SIGCHLD}) ::sigaddset(&signals, signal);
+  if (with_reload) ::sigaddset(&signals, SIGHUP);
   ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
   const int fd = ::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -80,14 +84,34 @@ std::int64_t wall_ms() {
       .count();
 }
 
+std::unique_ptr<Access> open_access(const DaemonOptions& options) {
+  if (options.key_file.empty() && options.authorized_keys.empty()) return nullptr;
+  if (options.key_file.empty() || options.authorized_keys.empty()) {
+    throw Fatal(kExitConfiguration,
+                "--key and --authorized-keys go together: the daemon's own key, and who may "
+                "connect; \"puzzlectl keygen\" makes keys");
+  }
+  return std::make_unique<Access>(options.key_file, options.authorized_keys);
+}
+
+// Local workers need no key: where workers connect over encrypted TCP, they have a socket of their
+// own, which only this user can open.
+std::string local_worker_endpoint(const std::string& bound) {
+  return fmt::format("ipc://{}/local-{}.sock", default_runtime_folder(),
+                     bound.substr(bound.rfind(':') + 1));
+}
+
 int run(const DaemonOptions& options) {
   const std::string worker_endpoint = worker_endpoint_of(options);
-  const int signals = open_signals();
+  const int signals = open_signals(!options.authorized_keys.empty());
   raise_descriptor_limit();
   codec::silence_protobuf();
 
-  const EndpointLock client_lock(options.endpoint, options.insecure_tcp);
-  const EndpointLock worker_lock(worker_endpoint, options.insecure_tcp);
+  const std::unique_ptr<Access> access = open_access(options);
+  const bool any_address = access != nullptr || options.insecure_tcp;
+  const EndpointLock client_lock(options.endpoint, any_address);
+  const EndpointLock worker_lock(worker_endpoint, any_address);
+  std::optional<EndpointLock> local_lock;
   std::unique_ptr<Store> store = Store::open(options.database, options.store);
   Recovery recovery = store->recover();
   const codec::DaemonFacts facts{static_cast<std::uint32_t>(::getpid()), wall_ms(), recovery.boot,
@@ -103,15 +127,29 @@ int run(const DaemonOptions& options) {
 
   zmq::context_t context;
   std::optional<Supervisor> supervisor;
-  Reactor reactor(context, options.net, {broker, store_thread, read_thread, waker, signals}, facts);
-  const std::string clients = listen(reactor.client_socket(), client_lock);
-  const std::string workers = listen(reactor.worker_socket(), worker_lock);
+  Reactor reactor(context, options.net,
+                  {broker, store_thread, read_thread, waker, signals, access.get()}, facts);
+  const KeyPair* keys = access == nullptr ? nullptr : &access->keys();
+  const std::string clients = listen(reactor.client_socket(), client_lock, keys);
+  std::string workers = listen(reactor.worker_socket(), worker_lock, keys);
   spdlog::info("clients at {}, workers at {}", clients, workers);
+  if (access != nullptr) {
+    spdlog::info("TCP is encrypted; {} authorized keys", access->key_count());
+  } else if (options.insecure_tcp) {
+    spdlog::warn(
+        "--insecure-tcp: whoever reaches these endpoints can read, submit and work, and "
+        "nothing is encrypted");
+  }
+  if (access != nullptr && options.supervisor.workers > 0 && !ipc_path(workers)) {
+    local_lock.emplace(local_worker_endpoint(workers), false);
+    workers = listen(reactor.worker_socket(), *local_lock);
+  }
   if (options.supervisor.workers > 0) {
     supervisor.emplace(options.supervisor, workers, worker_log_arguments(options));
     reactor.set_local_workers(*supervisor);
   }
   spdlog::info("ready");
+  service_manager::ready(fmt::format("clients at {}, workers at {}", clients, workers));
   const int code = reactor.run();
   supervisor.reset();
   spdlog::info("stopped");

@@ -31,6 +31,8 @@ struct DaemonOptions {
   std::string endpoint;
   std::string worker_endpoint;  // empty: derived from `endpoint`
   bool insecure_tcp = false;
+  std::string key_file;         // the daemon's own key pair; empty: tcp is not encrypted
+  std::string authorized_keys;  // who may connect over encrypted tcp
   std::string database;
   std::string log_level = "info";
   std::string log_format = "text";

@@ -15,6 +15,7 @@ build=(
   libspdlog-dev libfmt-dev        # log, text
   libcli11-dev libtomlplusplus-dev nlohmann-json3-dev  # flags, configuration file, JSON output
   libgmp-dev                      # exact counts of bishops
+  libsystemd-dev                  # readiness and watchdog under systemd
   libxxhash-dev                   # hashes of what is uploaded
 )
 test=(libgtest-dev libgmock-dev)

@@ -111,6 +111,8 @@ enum class ErrorCode : std::uint8_t {  // numbers of proto/client.proto
   kUnavailable = 11,
   kInvalidArgument = 12,
   kInternal = 13,
+  kForbidden = 14,
+  kRevoked = 15,
 };
 struct Error {
   std::uint64_t request = 0;

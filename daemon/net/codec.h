@@ -43,6 +43,8 @@ struct DaemonFacts {
   std::int64_t started_ms = 0;  // Unix time
   Boot boot;
   std::string database;
+  std::uint64_t refused_handshakes = 0;  // at encrypted endpoints, since the start
+  std::uint64_t refused_messages = 0;    // of revoked keys, or without the role
 };
 using JobViewOf = std::function<JobView(JobId)>;
 

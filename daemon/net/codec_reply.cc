@@ -204,6 +204,8 @@ std::string encode(std::uint64_t request, const DaemonFacts& facts,
   to.set_boot(facts.boot.value);
   to.set_database(facts.database);
   to.set_intake_paused(intake_paused);
+  to.set_refused_handshakes(facts.refused_handshakes);
+  to.set_refused_messages(facts.refused_messages);
   return finish(request, reply);
 }
 

@@ -12,6 +12,7 @@
 
 #include "proto/base/fatal.h"
 #include "proto/base/paths.h"
+#include "proto/curve.h"
 
 namespace puzzled {
 namespace {
@@ -73,16 +74,18 @@ bool is_loopback(const std::string& tcp_endpoint) {
   return host.starts_with("127.") && host.find_first_not_of("0123456789.") == std::string::npos;
 }
 
-EndpointLock::EndpointLock(std::string endpoint, bool insecure_tcp)
+EndpointLock::EndpointLock(std::string endpoint, bool any_address)
     : endpoint_(std::move(endpoint)) {
   const auto socket_path = ipc_path(endpoint_);
   if (!socket_path) {
-    if (insecure_tcp || is_loopback(endpoint_)) return;
-    throw Fatal(kConfiguration,
-                fmt::format("{} can be reached from other machines, and connections are neither "
-                            "encrypted nor authenticated; use an ipc:// or tcp://127.0.0.1 "
-                            "endpoint, or add --insecure-tcp on a network you trust",
-                            endpoint_));
+    if (any_address || is_loopback(endpoint_)) return;
+    throw Fatal(
+        kConfiguration,
+        fmt::format("{} can be reached from other machines, and connections would be neither "
+                    "encrypted nor authenticated; name --key and --authorized-keys "
+                    "(\"puzzlectl keygen\" makes keys), use an ipc:// or tcp://127.0.0.1 "
+                    "endpoint, or add --insecure-tcp on a network you trust",
+                    endpoint_));
   }
   make_folder(*socket_path);
   const std::string path = *socket_path + ".lock";
@@ -108,18 +111,27 @@ EndpointLock::~EndpointLock() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-std::string listen(zmq::socket_t& socket, const EndpointLock& lock) {
+std::string listen(zmq::socket_t& socket, const EndpointLock& lock, const KeyPair* keys) {
   if (const auto path = ipc_path(lock.endpoint())) {
     bind_ipc(socket, *path);
     return lock.endpoint();
   }
   try {
+    if (keys != nullptr) serve_curve(socket, *keys);
     socket.bind(lock.endpoint());
+    if (keys != nullptr) serve_plain(socket);  // what else this socket is bound to
   } catch (const zmq::error_t& error) {
     const int code = error.num() == EADDRINUSE ? kExitRefused : kConfiguration;
     throw Fatal(code, fmt::format("cannot listen at {}: {}", lock.endpoint(), error.what()));
   }
-  return socket.get(zmq::sockopt::last_endpoint);
+  // The socket takes both families, and names IPv4 addresses the long way.
+  std::string bound = socket.get(zmq::sockopt::last_endpoint);
+  constexpr std::string_view kMapped = "[::ffff:";
+  if (const std::size_t at = bound.find(kMapped); at != std::string::npos) {
+    bound.erase(bound.find(']', at), 1);
+    bound.erase(at, kMapped.size());
+  }
+  return bound;
 }
 
 }  // namespace puzzled

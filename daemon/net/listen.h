@@ -4,17 +4,19 @@
 #include <string>
 #include <zmq.hpp>
 
+#include "proto/base/keys.h"
+
 namespace puzzled {
 
 // What makes an endpoint ours. For ipc: a lock on PATH.lock (closed on exec) that keeps other
 // daemons away; its folder is made if there is none. For tcp the port itself is the lock, and only
-// loopback addresses are allowed unless `insecure_tcp`.
+// loopback addresses are allowed unless `any_address`: encrypted, or the operator's explicit wish.
 // REQUIRES: outlives the ZeroMQ context, which removes the socket's file at its end: by then the
 // file must not be another daemon's.
 class EndpointLock {
  public:
   // Throws Fatal: not possible (configuration), or another daemon is there.
-  EndpointLock(std::string endpoint, bool insecure_tcp);
+  EndpointLock(std::string endpoint, bool any_address);
   ~EndpointLock();
   EndpointLock(const EndpointLock&) = delete;
   EndpointLock& operator=(const EndpointLock&) = delete;
@@ -27,8 +29,10 @@ class EndpointLock {
 };
 
 // Binds `socket` to the locked endpoint. For ipc: a stale socket is removed, the new one gets mode
-// 0600. Returns the endpoint as bound: a wildcard port has become a number. Throws Fatal as above.
-std::string listen(zmq::socket_t& socket, const EndpointLock& lock);
+// 0600. With `keys`, a tcp endpoint is encrypted, and its handshakes are judged by whoever answers
+// ZAP for this context. Returns the endpoint as bound: a wildcard port has become a number. Throws
+// Fatal as above.
+std::string listen(zmq::socket_t& socket, const EndpointLock& lock, const KeyPair* keys = nullptr);
 
 // Whether a tcp endpoint names a loopback address ("localhost", 127.0.0.0/8, [::1]).
 bool is_loopback(const std::string& tcp_endpoint);

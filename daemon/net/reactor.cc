@@ -1,5 +1,6 @@
 #include "daemon/net/reactor.h"
 
+#include <fmt/format.h>
 #include <poll.h>
 #include <spdlog/spdlog.h>
 #include <sys/signalfd.h>
@@ -10,8 +11,10 @@
 #include <csignal>
 #include <utility>
 
+#include "daemon/net/permission.h"
 #include "proto/base/assert.h"
 #include "proto/base/fatal.h"
+#include "proto/base/service_manager.h"
 
 namespace puzzled {
 namespace {
@@ -19,6 +22,7 @@ namespace {
 using message::ErrorCode;
 
 constexpr std::int64_t kSweepMs = 10'000;
+constexpr const char* kRevoked = "REVOKED: this key is no longer on the list of authorized keys";
 
 std::int64_t steady_ms() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(
@@ -42,12 +46,23 @@ Reactor::Reactor(zmq::context_t& context, NetOptions options, Parts parts, codec
       facts_(std::move(facts)),
       clients_(context, options, last_peer_),
       workers_(context, options, last_peer_),
-      sweep_ms_(steady_ms() + kSweepMs) {}
+      alive_ms_(service_manager::watchdog_interval_ms() > 0 ? steady_ms() : kNever),
+      sweep_ms_(steady_ms() + kSweepMs) {
+  if (parts_.access == nullptr) return;
+  parts_.access->open(context);
+  client_events_ = SocketEvents(context, clients_.socket());
+  worker_events_ = SocketEvents(context, workers_.socket());
+}
+
+Reactor::~Reactor() {
+  if (parts_.access != nullptr) parts_.access->close();
+}
 
 int Reactor::run() {
   while (phase_ != Phase::kEnded) {
     wait();
     read_signals();
+    read_handshakes();
     // Workers first: their heartbeats must not wait behind a flood of clients.
     read_workers();
     read_store();
@@ -69,7 +84,7 @@ bool Reactor::clients_may_speak() const {
 }
 
 std::int64_t Reactor::next_deadline() const {
-  std::int64_t next = std::min(parts_.broker.next_deadline(), sweep_ms_);
+  std::int64_t next = std::min({parts_.broker.next_deadline(), sweep_ms_, alive_ms_});
   if (local_workers_ != nullptr) next = std::min(next, local_workers_->next_deadline());
   if (phase_ == Phase::kDraining) next = std::min(next, drain_deadline_ms_);
   return next;
@@ -87,6 +102,12 @@ void Reactor::wait() {
       {nullptr, parts_.waker.fd(), ZMQ_POLLIN, 0},
       {nullptr, parts_.signals, ZMQ_POLLIN, 0},
   };
+  if (parts_.access != nullptr) {
+    for (void* handle :
+         {parts_.access->handle(), client_events_.handle(), worker_events_.handle()}) {
+      items.push_back({handle, 0, ZMQ_POLLIN, 0});
+    }
+  }
   if (clients_may_speak()) items.push_back({clients_.socket().handle(), 0, ZMQ_POLLIN, 0});
   try {
     zmq::poll(items, std::chrono::milliseconds(timeout));
@@ -101,6 +122,10 @@ void Reactor::keep_time() {
   const std::int64_t at = steady_ms();
   if (at >= parts_.broker.next_deadline()) step(event::Tick{});
   if (local_workers_ != nullptr && at >= local_workers_->next_deadline()) local_workers_->step(at);
+  if (at >= alive_ms_) {
+    service_manager::alive();
+    alive_ms_ = at + service_manager::watchdog_interval_ms();
+  }
   if (at < sweep_ms_) return;
   sweep_ms_ = at + kSweepMs;
   std::vector<PeerId> gone;
@@ -119,6 +144,8 @@ void Reactor::read_signals() {
          ::read(parts_.signals, &signal, sizeof signal) == static_cast<ssize_t>(sizeof signal)) {
     if (signal.ssi_signo == SIGCHLD) {
       if (local_workers_ != nullptr) local_workers_->step(steady_ms());
+    } else if (signal.ssi_signo == SIGHUP) {
+      reload_access();
     } else if (phase_ == Phase::kRunning) {
       start_drain();
     } else {
@@ -126,6 +153,67 @@ void Reactor::read_signals() {
       phase_ = Phase::kEnded;
     }
   }
+}
+
+// ---- Who may speak.
+
+void Reactor::read_handshakes() {
+  if (parts_.access == nullptr) return;
+  parts_.access->serve();
+  for (SocketEvents* events : {&client_events_, &worker_events_}) {
+    while (const auto event = events->next()) {
+      // Refused keys are counted where they are refused.
+      if (event->kind == SocketEvent::Kind::kHandshakeFailed) {
+        parts_.access->handshake_failed(event->text, event->address);
+      }
+    }
+  }
+}
+
+void Reactor::reload_access() {
+  ASSERT(parts_.access != nullptr);  // else SIGHUP is not ours
+  if (const auto error = parts_.access->reload()) {
+    spdlog::error("the list of authorized keys stays as it was: {}", *error);
+    return;
+  }
+  // Their connections linger until they speak again, and are then answered REVOKED.
+  const auto unlisted = [this](const std::string& key) { return !parts_.access->is_listed(key); };
+  std::size_t ended = 0;
+  for (const PeerId peer : workers_.peers_by_key(unlisted)) {
+    step(event::WorkerGone{peer});
+    static_cast<void>(
+        workers_.send(peer, codec::encode(WorkerMessage(message::Refused{kRevoked}))));
+    if (workers_.find(peer) != nullptr) workers_.forget(peer);
+    ++ended;
+  }
+  for (const PeerId peer : clients_.peers_by_key(unlisted)) {
+    step(event::ClientGone{peer});
+    clients_.forget(peer);
+    ++ended;
+  }
+  spdlog::info("{} authorized keys; {} connections of revoked keys ended",
+               parts_.access->key_count(), ended);
+}
+
+std::string Reactor::refusal_of(const Router::Peer& peer, Role role, ErrorCode& code) {
+  if (parts_.access == nullptr || peer.key.empty()) return "";
+  switch (parts_.access->judge(peer.key, role)) {
+    case Access::Judgement::kRevoked:
+      code = ErrorCode::kRevoked;
+      return kRevoked;
+    case Access::Judgement::kForbidden:
+      code = ErrorCode::kForbidden;
+      return fmt::format(
+          "FORBIDDEN: the key of {} lacks the role {}; the daemon's operator gives "
+          "roles in the list of authorized keys",
+          parts_.access->name_of(peer.key), name_of(role));
+    case Access::Judgement::kAllowed:
+      break;
+  }
+  if (!peer.over_limit) return "";
+  code = ErrorCode::kUnavailable;
+  return fmt::format("the key of {} has more than {} connections (key-connections-max)",
+                     parts_.access->name_of(peer.key), options_.key_connections_max);
 }
 
 void Reactor::read_workers() {
@@ -138,6 +226,12 @@ void Reactor::read_workers() {
     const Router::Received received = workers_.receive(at, peer, frame);
     if (received == Router::Received::kNothing) return;
     if (received == Router::Received::kIgnored) continue;
+    ErrorCode code{};
+    if (std::string why = refusal_of(*workers_.find(peer), Role::kWork, code); !why.empty()) {
+      to_send_.push_back({peer, WorkerMessage(message::Refused{std::move(why)})});
+      step(event::WorkerGone{peer});
+      continue;
+    }
     // A message of several frames was emptied by the router and cannot be decoded either.
     auto input = codec::decode_worker(peer, view(frame), options_.codec);
     if (auto* refused = std::get_if<message::Refused>(&input)) {
@@ -166,6 +260,11 @@ void Reactor::read_clients() {
 }
 
 void Reactor::handle_client(PeerId peer, codec::ClientInput input) {
+  if (const std::optional<Role> role = role_for(input)) {
+    ErrorCode code{};
+    std::string why = refusal_of(*clients_.find(peer), *role, code);
+    if (!why.empty()) input = message::Error{codec::request_of(input), code, std::move(why)};
+  }
   if (clients_.find(peer)->open_requests.size() >= options_.open_requests_max) {
     const std::uint64_t request = codec::request_of(input);
     input = message::Error{request, ErrorCode::kUnavailable,
@@ -206,6 +305,10 @@ void Reactor::handle(PeerId peer, const codec::ListWorkers& list) {
 
 void Reactor::handle(PeerId peer, const codec::GetVersion& version) {
   clients_.find(peer)->open_requests.insert(version.request);
+  if (parts_.access != nullptr) {
+    facts_.refused_handshakes = parts_.access->counts().handshakes;
+    facts_.refused_messages = parts_.access->counts().messages;
+  }
   reply(peer, version.request,
         codec::encode(version.request, facts_, parts_.broker.intake_paused()));
 }
@@ -323,6 +426,7 @@ void Reactor::reply(PeerId peer, std::uint64_t request, std::string frame) {
 
 void Reactor::start_drain() {
   spdlog::info("draining: waiting for what is being solved ({} leases)", parts_.broker.leases());
+  service_manager::stopping();
   phase_ = Phase::kDraining;
   drain_deadline_ms_ = steady_ms() + options_.drain_timeout_ms;
   if (local_workers_ != nullptr) local_workers_->drain();

@@ -14,12 +14,14 @@
 #include <zmq.hpp>
 
 #include "daemon/broker/broker.h"
+#include "daemon/net/access.h"
 #include "daemon/net/codec.h"
 #include "daemon/net/local_workers.h"
 #include "daemon/net/options.h"
 #include "daemon/net/router.h"
 #include "daemon/net/waker.h"
 #include "daemon/store/store_thread.h"
+#include "proto/curve.h"
 
 namespace puzzled {
 
@@ -30,10 +32,15 @@ class Reactor {
     StoreThread& store;
     ReadThread& reads;
     const Waker& waker;  // woken by both threads
-    int signals;         // descriptor that gives signalfd_siginfo; SIGTERM and SIGINT drain
+    int signals;         // descriptor that gives signalfd_siginfo; SIGTERM and SIGINT drain, SIGHUP
+                         // reads the list of keys again
+    Access* access = nullptr;  // of encrypted endpoints; nullptr: there are none
   };
 
   Reactor(zmq::context_t& context, NetOptions options, Parts parts, codec::DaemonFacts facts);
+  ~Reactor();
+  Reactor(const Reactor&) = delete;
+  Reactor& operator=(const Reactor&) = delete;
 
   // To bind before run().
   [[nodiscard]] zmq::socket_t& client_socket() { return clients_.socket(); }
@@ -62,6 +69,11 @@ class Reactor {
   void wait();
   [[nodiscard]] std::int64_t next_deadline() const;
   void read_signals();
+  void read_handshakes();
+  void reload_access();
+  // Why a message of this peer is not taken; empty: it is.
+  [[nodiscard]] std::string refusal_of(const Router::Peer& peer, Role role,
+                                       message::ErrorCode& code);
   void read_workers();
   void read_clients();
   void read_store();
@@ -96,10 +108,13 @@ class Reactor {
   std::uint64_t last_peer_ = 0;
   Router clients_;
   Router workers_;
+  SocketEvents client_events_;
+  SocketEvents worker_events_;
 
   Phase phase_ = Phase::kRunning;
   int exit_code_ = 0;
   std::int64_t drain_deadline_ms_ = 0;  // steady; while draining
+  std::int64_t alive_ms_ = kNever;      // steady; when a watchdog is told that the loop turns
   std::int64_t sweep_ms_ = 0;           // steady; when idle peers are looked for next
 
   Effects effects_;

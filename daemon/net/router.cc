@@ -55,6 +55,14 @@ PeerId Router::peer_of(const zmq::message_t& routing_id) {
   return at->second;
 }
 
+// ZeroMQ hands the user id that ZAP gave a connection with each of its messages.
+void Router::learn_key(Peer& peer, zmq::message_t& frame) {
+  const char* key = ::zmq_msg_gets(frame.handle(), "User-Id");
+  if (key == nullptr || *key == '\0') return;
+  peer.key = key;
+  peer.over_limit = ++connections_[peer.key] > options_.key_connections_max;
+}
+
 Router::Received Router::receive(std::int64_t steady_ms, PeerId& peer, zmq::message_t& frame) {
   zmq::message_t routing_id;
   try {
@@ -63,6 +71,7 @@ Router::Received Router::receive(std::int64_t steady_ms, PeerId& peer, zmq::mess
     if (is_interrupted(error)) return Received::kNothing;
     throw;
   }
+  const std::size_t known = peers_.size();
   int frames = 0;
   for (bool more = routing_id.more(); more; ++frames) {
     // The parts of one message arrive together, so this waits for nothing.
@@ -71,7 +80,9 @@ Router::Received Router::receive(std::int64_t steady_ms, PeerId& peer, zmq::mess
   }
   if (!is_assigned(routing_id)) return Received::kIgnored;
   peer = peer_of(routing_id);
-  peers_[peer].last_heard_ms = steady_ms;
+  Peer& sender = peers_[peer];
+  sender.last_heard_ms = steady_ms;
+  if (peers_.size() > known) learn_key(sender, frame);
   if (frames == 1) return Received::kMessage;
   frame.rebuild();
   return Received::kBad;
@@ -140,9 +151,22 @@ Router::Peer* Router::find(PeerId peer) {
 
 void Router::forget(PeerId peer) {
   const auto at = peers_.find(peer);
+  if (const auto used = connections_.find(at->second.key);
+      used != connections_.end() && --used->second == 0) {
+    connections_.erase(used);
+  }
   by_routing_id_.erase(at->second.routing_id);
   waiting_.erase(peer);
   peers_.erase(at);
+}
+
+std::vector<PeerId> Router::peers_by_key(
+    const std::function<bool(const std::string&)>& is_unwelcome) const {
+  std::vector<PeerId> found;
+  for (const auto& [id, peer] : peers_) {
+    if (is_unwelcome(peer.key)) found.push_back(id);
+  }
+  return found;
 }
 
 void Router::forget_idle(std::int64_t steady_ms, std::int64_t idle_ms, std::vector<PeerId>& gone) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -19,6 +20,8 @@ class Router {
  public:
   struct Peer {
     std::string routing_id;
+    std::string key;          // public key of its encrypted connection, Z85; empty: not encrypted
+    bool over_limit = false;  // its key has too many connections
     std::int64_t last_heard_ms = 0;  // steady
     std::deque<zmq::message_t> unsent;
     std::uint64_t unsent_bytes = 0;
@@ -46,6 +49,11 @@ class Router {
   [[nodiscard]] bool has_unsent() const { return !waiting_.empty(); }
 
   [[nodiscard]] Peer* find(PeerId peer);  // nullptr: unknown
+  // Peers whose key is one that `is_unwelcome`. To be forgotten with forget().
+  [[nodiscard]] std::vector<PeerId> peers_by_key(
+      const std::function<bool(const std::string&)>& is_unwelcome) const;
+  // REQUIRES: the peer is known. If its connection still lives it becomes a new peer.
+  void forget(PeerId peer);
   // Forgets peers that were silent for `idle_ms` and have no open request; appends them.
   void forget_idle(std::int64_t steady_ms, std::int64_t idle_ms, std::vector<PeerId>& gone);
   [[nodiscard]] std::size_t peer_count() const { return peers_.size(); }
@@ -55,14 +63,15 @@ class Router {
 
   Sent try_send(const Peer& peer, zmq::message_t& frame);
   PeerId peer_of(const zmq::message_t& routing_id);
-  void forget(PeerId peer);
+  void learn_key(Peer& peer, zmq::message_t& frame);
 
   NetOptions options_;
   std::uint64_t& last_peer_;
   zmq::socket_t socket_;
   std::unordered_map<PeerId, Peer> peers_;
   std::unordered_map<std::string, PeerId> by_routing_id_;
-  std::unordered_set<PeerId> waiting_;  // peers with something unsent
+  std::unordered_map<std::string, std::uint32_t> connections_;  // of each key
+  std::unordered_set<PeerId> waiting_;                          // peers with something unsent
 };
 
 }  // namespace puzzled

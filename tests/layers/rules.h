@@ -25,11 +25,13 @@ struct Rule {
 
 // The daemon's two sockets and what binds them.
 inline constexpr std::string_view kSocketRow =
-    "daemon/net/ daemon/broker/ daemon/store/ proto/wire.h proto/base/ posix zmq spdlog fmt";
+    "daemon/net/ daemon/broker/ daemon/store/ proto/wire.h proto/curve.h proto/base/ posix zmq "
+    "spdlog fmt";
 
 inline constexpr auto kRules = std::to_array<Rule>({
     // The contract between the programs.
     {"proto/base/*", "proto/base/ posix fmt"},
+    {"proto/curve.*", "proto/curve.h proto/base/ zmq fmt"},
     {"proto/wire.*", "proto/wire.h proto/base/ messages protobuf xxhash"},
 
     // The daemon. The broker is pure; the store sees the broker's types; net/ ties both to the
@@ -43,6 +45,7 @@ inline constexpr auto kRules = std::to_array<Rule>({
      "fmt"},
     {"daemon/net/reactor*", kSocketRow},
     {"daemon/net/router*", kSocketRow},
+    {"daemon/net/access.*", kSocketRow},
     {"daemon/net/listen*", kSocketRow},
     {"daemon/net/*",
      "daemon/net/ daemon/broker/ daemon/store/ proto/wire.h proto/base/ posix spdlog fmt"},
@@ -62,7 +65,7 @@ inline constexpr auto kRules = std::to_array<Rule>({
     // The worker. The session is pure; the host owns the socket; the child runs the puzzles.
     {"workers/host/session*", "workers/host/session*.h proto/base/"},
     {"workers/host/host*",
-     "workers/host/ workers/puzzles/ proto/wire.h proto/base/ posix zmq spdlog fmt"},
+     "workers/host/ workers/puzzles/ proto/wire.h proto/curve.h proto/base/ posix zmq spdlog fmt"},
     {"workers/host/codec*",
      "workers/host/ workers/puzzles/ proto/wire.h proto/base/ messages protobuf fmt"},
     {"workers/host/solver_child*",
@@ -76,7 +79,9 @@ inline constexpr auto kRules = std::to_array<Rule>({
     {"workers/host/*", "workers/host/ workers/puzzles/ proto/wire.h proto/base/ posix spdlog fmt"},
 
     // The client: one connection, typed calls over it, commands that also know the puzzles.
-    {"client/connection*", "client/ proto/wire.h proto/base/ messages protobuf posix zmq fmt"},
+    {"client/connection*",
+     "client/ proto/wire.h proto/curve.h proto/base/ messages protobuf posix zmq fmt"},
+    {"client/cmd_keygen.cc", "client/ proto/curve.h proto/base/ posix fmt"},
     {"client/*",
      "client/ workers/puzzles/ proto/wire.h proto/base/ messages protobuf posix spdlog fmt cli11 "
      "toml json xxhash"},

@@ -9,6 +9,9 @@
 #include <utility>
 
 #include "proto/base/assert.h"
+#include "proto/base/paths.h"
+#include "proto/base/service_manager.h"
+#include "proto/curve.h"
 #include "proto/wire.h"
 #include "workers/host/clocks.h"
 
@@ -51,14 +54,19 @@ Host::Host(const HostOptions& options)
 Host::~Host() { close_socket(0); }
 
 int Host::run() {
+  // A worker without its daemon is as it should be: it waits for it.
+  service_manager::ready(options_.endpoint);
+  if (service_manager::watchdog_interval_ms() > 0) tell_alive();
   tick();
   while (!exit_code_) {
     wait();
     read_signals();
+    read_handshakes();
     read_socket();
     serve_slots();
     check_slots();
     if (!exit_code_ && now_ms() >= session_.next_deadline()) tick();
+    if (monotonic_ns() >= alive_ns_) tell_alive();
     flush();
   }
   close_socket(kGoodbyeLingerMs);
@@ -71,7 +79,7 @@ std::int64_t Host::next_deadline_ns() const {
   const std::int64_t session_ms = session_.next_deadline();
   std::int64_t at = session_ms == Session::kNever ? Slot::kNever : session_ms * kNsPerMs;
   for (const auto& slot : slots_) at = std::min(at, slot->next_check_ns());
-  return at;
+  return std::min(at, alive_ns_);
 }
 
 void Host::wait() {
@@ -87,6 +95,7 @@ void Host::wait() {
     const bool write = connecting_ || !outbox_.empty();
     poll_items_.push_back(
         {socket_.handle(), 0, static_cast<short>(ZMQ_POLLIN | (write ? ZMQ_POLLOUT : 0)), 0});
+    poll_items_.push_back({events_.handle(), 0, ZMQ_POLLIN, 0});
   }
   const std::int64_t at = next_deadline_ns();
   long timeout_ms = -1;
@@ -133,6 +142,9 @@ void Host::open_socket() {
               static_cast<std::int64_t>(wire::kMessageBytesMax + wire::kHeaderBytes));
   socket_.set(zmq::sockopt::reconnect_ivl, kReconnectMs);
   socket_.set(zmq::sockopt::reconnect_ivl_max, kReconnectMaxMs);
+  events_ = SocketEvents(context_, socket_);
+  told_failure_ = false;
+  if (options_.keys && !ipc_path(options_.endpoint)) use_curve(socket_, *options_.keys);
   socket_.connect(options_.endpoint);
   connecting_ = true;
 }
@@ -141,8 +153,26 @@ void Host::close_socket(int linger_ms) {
   outbox_.clear();
   connecting_ = false;
   if (!socket_) return;
+  events_.close();
   socket_.set(zmq::sockopt::linger, linger_ms);
   socket_.close();
+}
+
+void Host::read_handshakes() {
+  while (!exit_code_ && socket_) {
+    const auto event = events_.next();
+    if (!event) return;
+    if (event->kind == SocketEvent::Kind::kKeyRefused) {
+      step(event::Refused{
+          "the daemon does not know this key; its operator adds the line of the .pub file to the "
+          "list of authorized keys"});
+    } else if (event->kind == SocketEvent::Kind::kHandshakeFailed && !told_failure_) {
+      told_failure_ = true;
+      spdlog::warn("no connection comes about with {}: {}; {}", options_.endpoint, event->text,
+                   options_.keys ? "is --server-key the daemon's present key?"
+                                 : "an encrypted endpoint needs --key and --server-key");
+    }
+  }
 }
 
 void Host::read_socket() {
@@ -210,6 +240,11 @@ void Host::tick() {
   step(event::Tick{});
 }
 
+void Host::tell_alive() {
+  service_manager::alive();
+  alive_ns_ = monotonic_ns() + service_manager::watchdog_interval_ms() * kNsPerMs;
+}
+
 void Host::step(const Event& event) {
   if (exit_code_) return;
   Effects effects;
@@ -218,6 +253,7 @@ void Host::step(const Event& event) {
   if (session_.state() != state_ && !exit_code_) {
     state_ = session_.state();
     spdlog::info("{} ({})", name_of(state_), options_.endpoint);
+    if (state_ == Session::State::kDraining) service_manager::stopping();
   }
 }
 

@@ -10,6 +10,8 @@
 #include <vector>
 #include <zmq.hpp>
 
+#include "proto/base/keys.h"
+#include "proto/curve.h"
 #include "workers/host/codec.h"
 #include "workers/host/session.h"
 #include "workers/host/slot.h"
@@ -18,6 +20,7 @@ namespace puzzled::host {
 
 struct HostOptions {
   std::string endpoint;
+  std::optional<CurveKeys> keys;  // for a tcp endpoint; none: not encrypted
   Identity identity;
   SessionOptions session;  // its slots are those of the identity
   SlotOptions slot;
@@ -44,8 +47,10 @@ class Host {
   [[nodiscard]] std::int64_t next_deadline_ns() const;
   void read_signals();
   void read_socket();
+  void read_handshakes();
   void serve_slots();
   void tick();
+  void tell_alive();
   void step(const Event& event);
   void carry_out(Effects& effects);
   void carry_out(const command::Start& c);
@@ -61,6 +66,9 @@ class Host {
   HostOptions options_;
   zmq::context_t context_;
   zmq::socket_t socket_;            // empty while there is no connection
+  SocketEvents events_;             // of the socket, while there is one
+  bool told_failure_ = false;       // a failed handshake is logged once a socket
+  std::int64_t alive_ns_ = Slot::kNever;  // when a watchdog is told that the loop turns
   bool connecting_ = false;         // Connected is still to be told
   std::deque<std::string> outbox_;  // frames that the socket did not take yet
   std::vector<std::unique_ptr<Slot>> slots_;

@@ -25,7 +25,8 @@ daemon for --give-up-after, 4 refused by the daemon, 70 a bug of ours.
 Signals: SIGTERM and SIGINT finish the cases being solved, give the others back
 and end; a second one gives the running cases back as well. No work is lost.
 
-Environment: PUZZLED_WORKER_ENDPOINT for --endpoint; else PUZZLED_ENDPOINT names
+Environment: PUZZLED_KEY, PUZZLED_SERVER_KEY and PUZZLED_WORKER_ENDPOINT for the
+options --key, --server-key and --endpoint; without the last, PUZZLED_ENDPOINT names
 the clients' endpoint, and the workers' one beside it is used.
 
 Examples:
@@ -53,12 +54,16 @@ std::string check_duration(const std::string& text) {
   return parse_duration_us(text) ? "" : "expected a duration such as 500ms, 10s or 5m";
 }
 
-std::optional<int> check(Options& options) {
+std::optional<int> check(Options& options, const std::string& key_file,
+                         const std::string& server_key) {
   if (options.endpoint.empty()) options.endpoint = default_endpoint();
   if (const auto error = endpoint_error(options.endpoint, false)) {
     return usage_error(
         fmt::format("--endpoint '{}': {}", printable(options.endpoint, 200), *error));
   }
+  auto keys = read_curve_keys(key_file, server_key);
+  if (const auto* error = std::get_if<KeyError>(&keys)) return usage_error(error->text);
+  options.keys = std::get<std::optional<CurveKeys>>(std::move(keys));
   if (options.name.empty()) options.name = fmt::format("{}-{}", host_name(), ::getpid());
   if (options.name.size() > wire::kNameBytesMax) {
     return usage_error(fmt::format("--name: at most {} bytes", wire::kNameBytesMax));
@@ -82,6 +87,14 @@ std::optional<int> parse_options(int argc, char** argv, Options& options) {
                  "The daemon's worker endpoint, ipc:///PATH or tcp://HOST:PORT "
                  "(default: that of this user's daemon)")
       ->envname("PUZZLED_WORKER_ENDPOINT");
+  std::string key_file;
+  std::string server_key;
+  app.add_option("--key", key_file, "Your .key file, for a daemon's encrypted tcp:// endpoint")
+      ->type_name("FILE")
+      ->envname("PUZZLED_KEY");
+  app.add_option("--server-key", server_key, "That daemon's public key, or its .pub file")
+      ->type_name("KEY")
+      ->envname("PUZZLED_SERVER_KEY");
   app.add_option("--slots", options.slots, "Cases solved at the same time (default: one a core)")
       ->check(CLI::Range(1U, kSlotsMax));
   app.add_option("--name", options.name, "Shown in lists of workers (default: HOST-PID)");
@@ -110,7 +123,7 @@ std::optional<int> parse_options(int argc, char** argv, Options& options) {
   }
   options.idle_timeout_ms = static_cast<std::int64_t>(*parse_duration_us(idle) / 1000);
   options.give_up_after_ms = static_cast<std::int64_t>(*parse_duration_us(give_up) / 1000);
-  return check(options);
+  return check(options, key_file, server_key);
 }
 
 }  // namespace puzzled::host

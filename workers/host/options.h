@@ -5,12 +5,15 @@
 #include <optional>
 #include <string>
 
+#include "proto/base/keys.h"
+
 namespace puzzled::host {
 
 inline constexpr int kExitUsage = 2;
 
 struct Options {
-  std::string endpoint;  // of the broker's worker socket; never empty after parsing
+  std::string endpoint;           // of the broker's worker socket; never empty after parsing
+  std::optional<CurveKeys> keys;  // for a tcp endpoint; none: not encrypted
   std::uint32_t slots = 1;
   std::string name;                   // for people; at most wire::kNameBytesMax bytes
   std::int64_t idle_timeout_ms = 0;   // 0: never

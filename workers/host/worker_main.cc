@@ -65,6 +65,7 @@ int run_host(const Options& options) {
   host.signal_fd = open_signals();
   raise_descriptor_limit();
   host.endpoint = options.endpoint;
+  host.keys = options.keys;
   host.identity = make_identity(options);
   host.session.slots = options.slots;
   draw_random(&host.session.seed, sizeof host.session.seed);

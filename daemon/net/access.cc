@@ -1,0 +1,138 @@
+#include "daemon/net/access.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+#include <utility>
+#include <vector>
+
+#include "proto/base/fatal.h"
+#include "proto/curve.h"
+
+namespace puzzled {
+namespace {
+
+constexpr int kConfiguration = 2;
+constexpr const char* kZapEndpoint = "inproc://zeromq.zap.01";
+constexpr std::size_t kKeyBytes = 32;
+constexpr int kQuestionsAtOnce = 256;  // before messages get their turn
+constexpr std::int64_t kQuietMs = 1'000;
+
+std::int64_t steady_ms() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+// Frames of a request, by spec 27; after the mechanism come its credentials.
+enum Frame : std::uint8_t { kVersion, kRequest, kDomain, kAddress, kRoutingId, kMechanism, kKey };
+
+std::string key_of(const std::vector<zmq::message_t>& frames) {
+  if (frames.size() != kKey + 1 || frames[kMechanism].to_string_view() != "CURVE" ||
+      frames[kKey].size() != kKeyBytes) {
+    return "";
+  }
+  std::array<char, kKeyTextBytes + 1> text{};
+  if (::zmq_z85_encode(text.data(), frames[kKey].data<std::uint8_t>(), kKeyBytes) == nullptr) {
+    return "";
+  }
+  return text.data();
+}
+
+}  // namespace
+
+Access::Access(const std::string& key_file, std::string authorized_keys_file)
+    : file_(std::move(authorized_keys_file)) {
+  auto keys = read_key_file(key_file);
+  if (const auto* error = std::get_if<KeyError>(&keys)) throw Fatal(kConfiguration, error->text);
+  keys_ = std::get<KeyPair>(std::move(keys));
+  if (const auto error = reload()) throw Fatal(kConfiguration, *error);
+}
+
+void Access::open(zmq::context_t& context) {
+  questions_ = zmq::socket_t(context, zmq::socket_type::rep);
+  questions_.set(zmq::sockopt::linger, 0);
+  questions_.bind(kZapEndpoint);
+}
+
+void Access::serve() {
+  for (int i = 0; i < kQuestionsAtOnce; ++i) {
+    std::vector<zmq::message_t> frames(1);
+    if (!questions_.recv(frames[0], zmq::recv_flags::dontwait)) return;
+    while (frames.back().more()) {
+      zmq::message_t next;
+      static_cast<void>(questions_.recv(next));
+      frames.push_back(std::move(next));
+    }
+    const std::string key = key_of(frames);
+    const bool known = !key.empty() && is_listed(key);
+    if (!known) {
+      ++counts_.handshakes;
+      const std::string_view address =
+          frames.size() > kAddress ? frames[kAddress].to_string_view() : "?";
+      warn(refused_keys_, fmt::format("refused the key {} from {}: not in {}",
+                                      key.empty() ? "(none)" : key, address, file_));
+    }
+    const std::string_view request =
+        frames.size() > kRequest ? frames[kRequest].to_string_view() : "";
+    const std::string_view user_id = known ? std::string_view(key) : "";
+    const std::string_view reply[] = {
+        "1.0", request, known ? "200" : "400", known ? "OK" : "no such key", user_id, ""};
+    for (std::size_t part = 0; part < std::size(reply); ++part) {
+      const bool last = part + 1 == std::size(reply);
+      static_cast<void>(questions_.send(zmq::buffer(reply[part]),
+                                        last ? zmq::send_flags::none : zmq::send_flags::sndmore));
+    }
+  }
+}
+
+Access::Judgement Access::judge(const std::string& public_key, Role role) {
+  if (public_key.empty()) return Judgement::kAllowed;
+  const AccessList::Grant* grant = list_.find(public_key);
+  if (grant != nullptr && has_role(grant->roles, role)) return Judgement::kAllowed;
+  ++counts_.messages;
+  warn(refused_messages_,
+       grant == nullptr
+           ? fmt::format("refused a message of the revoked key {}", public_key)
+           : fmt::format("refused a message of {}: its key has not that role", grant->name));
+  return grant == nullptr ? Judgement::kRevoked : Judgement::kForbidden;
+}
+
+bool Access::is_listed(const std::string& public_key) const {
+  return public_key.empty() || list_.find(public_key) != nullptr;
+}
+
+std::string Access::name_of(const std::string& public_key) const {
+  const AccessList::Grant* grant = list_.find(public_key);
+  return grant == nullptr ? public_key : grant->name;
+}
+
+std::optional<std::string> Access::reload() {
+  auto list = AccessList::read(file_);
+  if (const auto* error = std::get_if<KeyError>(&list)) return error->text;
+  list_ = std::get<AccessList>(std::move(list));
+  return std::nullopt;
+}
+
+void Access::handshake_failed(const std::string& text, const std::string& address) {
+  ++counts_.handshakes;
+  warn(failed_handshakes_, fmt::format("a handshake failed at {}: {}", address, text));
+}
+
+void Access::warn(Quiet& quiet, const std::string& text) {
+  const std::int64_t at = steady_ms();
+  if (at < quiet.next_ms) {
+    ++quiet.left_out;
+    return;
+  }
+  quiet.next_ms = at + kQuietMs;
+  const std::uint64_t left_out = std::exchange(quiet.left_out, 0);
+  if (left_out == 0) {
+    spdlog::warn("{}", text);
+  } else {
+    spdlog::warn("{} (and {} more since the last such line)", text, left_out);
+  }
+}
+
+}  // namespace puzzled
