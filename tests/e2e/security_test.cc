@@ -142,7 +142,8 @@ TEST_F(Security, WhoIsNotKnownIsRefusedToldAndCounted) {
 
   server_key_ = ctl_out({"keygen", "other", "--role", "server", "--dir", folder_.path()})
                     .substr(std::string("server ").size(), 40);
-  const Ended wrong_server = as("alice", {"--connect-timeout", "1s", "jobs"});
+  const Ended wrong_server = ctl({"--endpoint", endpoint_, "--key", key("alice"), "--server-key",
+                                  server_key_, "--connect-timeout", "1s", "jobs"});
   EXPECT_EQ(wrong_server.exit_code, 3);
   EXPECT_THAT(wrong_server.err, HasSubstr("is --server-key the daemon's present key"));
 
