@@ -10,7 +10,9 @@
 namespace puzzled {
 namespace {
 
-// One entry for each version after the first; never change one that was released.
+// One entry for each version after the first: what was changed in schema.sql, as statements that
+// change a database of the version before it. Never change one that was released. A database of
+// every older version is in tests/store/schemas.
 constexpr std::array<std::string_view, 0> kSteps = {};
 
 void refuse(sqlite::Connection& connection, const std::string& path, std::int64_t newest) {
@@ -65,8 +67,10 @@ void migrate(sqlite::Connection& connection, const std::string& path, const std:
   }
 }
 
+std::int64_t schema_version() { return static_cast<std::int64_t>(kSteps.size()) + 1; }
+
 void refuse_unsuitable(sqlite::Connection& connection, const std::string& path) {
-  refuse(connection, path, static_cast<std::int64_t>(kSteps.size()) + 1);
+  refuse(connection, path, schema_version());
 }
 
 void migrate(sqlite::Connection& connection, const std::string& path) {
