@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "daemon/broker/broker.h"
+#include "daemon/check_command.h"
 #include "daemon/log.h"
 #include "daemon/net/listen.h"
 #include "daemon/net/reactor.h"
@@ -133,6 +134,7 @@ int main(int argc, char** argv) {
       std::fputs(command.print.c_str(), stdout);
       return std::fflush(stdout) == 0 ? 0 : puzzled::kExitIo;
     }
+    if (!command.check.empty()) return puzzled::check_command(command.check, stdout);
     puzzled::set_up_log(command.options);
     if (!command.config_file.empty()) spdlog::info("configuration: {}", command.config_file);
     return puzzled::run(command.options);

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "proto/base/assert.h"
+#include "proto/client.pb.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -113,6 +114,15 @@ std::uint64_t chunk_hash(std::string_view cases, const std::vector<std::string>&
   std::uint64_t seed = files.size();
   for (const std::string& file : files) seed = XXH3_64bits_withSeed(file.data(), file.size(), seed);
   return XXH3_64bits_withSeed(cases.data(), cases.size(), seed);
+}
+
+std::string serialised_file(std::string_view path, std::uint64_t first_case,
+                            std::uint64_t case_count) {
+  proto::File file;
+  file.set_path(std::string(path));
+  file.set_first_case(first_case);
+  file.set_case_count(case_count);
+  return file.SerializeAsString();
 }
 
 }  // namespace puzzled::wire

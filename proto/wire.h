@@ -71,6 +71,9 @@ void append_case(std::string_view serialised_case, std::string& case_list);
 // XXH3 of a chunk's serialised cases and its file entries (seeded with `files` in order).
 // `files` are serialised File messages.
 std::uint64_t chunk_hash(std::string_view cases, const std::vector<std::string>& files);
+// A serialised File message, as clients send it.
+std::string serialised_file(std::string_view path, std::uint64_t first_case,
+                            std::uint64_t case_count);
 // kEmptyDigest and fold_digest() are in proto/base/digest.h.
 
 }  // namespace puzzled::wire

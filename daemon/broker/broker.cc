@@ -7,6 +7,7 @@
 #include "daemon/broker/leases.h"
 #include "daemon/broker/sessions.h"
 #include "daemon/broker/suspects.h"
+#include "daemon/broker/sweep.h"
 #include "daemon/broker/window.h"
 #include "proto/base/assert.h"
 
@@ -53,6 +54,7 @@ struct Broker::Impl {
     core.intake_paused = e.reason.empty() ? "submissions are paused" : std::move(e.reason);
   }
   void on(event::IntakeResumed&&) { core.intake_paused.clear(); }
+  void on(event::Sweep&& e) { broker::sweep(core, e); }
   void on(event::Tick&&) {}
 
   void run_timers() {
@@ -106,6 +108,18 @@ JobView Broker::job_view(JobId id) const {
           .waiting_for = job->leased_count > 0 ? std::string() : impl_->why_waiting(*job)};
 }
 
+void Broker::find_stuck(JobId after, JobId last, std::vector<Finding>& findings) const {
+  const auto& jobs = impl_->jobs.open_jobs();
+  for (auto it = jobs.upper_bound(after); it != jobs.end() && it->first <= last; ++it) {
+    const broker::Job& job = *it->second;
+    if (job.open_count() == 0 || job.leased_count > 0) continue;
+    if (impl_->core.queue.lane(job.place.lane).workers > 0) continue;
+    findings.push_back({.rule = Rule::kStuck,
+                        .job = job.id,
+                        .text = "nothing of it runs: " + impl_->why_waiting(job)});
+  }
+}
+
 std::string Broker::Impl::why_waiting(const broker::Job& job) const {
   const broker::Lane& lane = core.queue.lane(job.place.lane);
   if (job.open_count() == 0) return "the upload is not finished";
@@ -140,9 +154,7 @@ void Broker::check_invariants() const {
   impl_->sessions.check();
   for (const auto& [id, job] : impl_->jobs.open_jobs()) {
     impl_->suspects.check(*job);
-    const broker::Lane& lane = impl_->core.queue.lane(job->place.lane);
-    ASSERT(lane.ready.contains(job->place.turn) == job->place.ready);
-    ASSERT(lane.hungry.contains(job->place.turn) == job->place.hungry);
+    ASSERT(impl_->core.queue.is_sound(job->place));
   }
 }
 

@@ -45,6 +45,8 @@ class Broker {
   [[nodiscard]] std::int64_t next_deadline() const;
 
   [[nodiscard]] JobView job_view(JobId job) const;
+  // Adds the open jobs after `after`, up to `last`, that nobody can solve now.
+  void find_stuck(JobId after, JobId last, std::vector<Finding>& findings) const;
   [[nodiscard]] std::vector<WorkerView> workers(const Now& now) const;
   [[nodiscard]] std::string intake_paused() const;  // empty: it is not
   [[nodiscard]] std::uint64_t leases() const;       // open ones, for draining

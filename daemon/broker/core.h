@@ -39,6 +39,8 @@ class Step {
   [[nodiscard]] std::uint64_t recording_number() const { return steps_ + 1; }
 
   void record(Record what) { effects_->records.push_back(std::move(what)); }
+  void find(Finding what) { effects_->findings.push_back(std::move(what)); }
+  void set_swept(JobId last) { effects_->swept = last; }
   void load(const LoadChunk& what) { effects_->loads.push_back(what); }
   template <class Message>  // one of ClientMessage
   void reply_now(PeerId to, Message what) {

@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "daemon/broker/finding.h"
 #include "daemon/broker/types.h"
 
 namespace puzzled {
@@ -211,12 +212,17 @@ struct Effects {
   std::vector<Send> when_durable;
   std::vector<Send> now;
   std::vector<LoadChunk> loads;
+  // Of a Sweep: rules that did not hold, and hold again; and the last job it looked at, 0 if that
+  // was the last of all.
+  std::vector<Finding> findings;
+  JobId swept;
 
   void clear() {  // `step` stays: it is set by every step
     records.clear();
     when_durable.clear();
     now.clear();
     loads.clear();
+    findings.clear();
   }
 };
 

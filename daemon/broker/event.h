@@ -125,6 +125,15 @@ struct IntakePaused {  // the disk is full or slow: accept nothing new until Int
 };
 struct IntakeResumed {};
 
+// ---- From the shell.
+
+// Looks at the next few open jobs for what should have happened and did not, and makes it happen:
+// a safety net under all of the above. Effects::findings says what it found.
+struct Sweep {
+  JobId after;                      // Effects::swept of the one before; 0: from the beginning
+  std::uint64_t durable_steps = 0;  // as in the last RecordsDurable
+};
+
 struct Tick {};  // time has passed (next_deadline() was reached)
 
 }  // namespace puzzled::event
@@ -136,6 +145,6 @@ using Event =
                  event::ClientGone, event::WorkerReady, event::WorkerResults, event::WorkerReturn,
                  event::WorkerHeartbeat, event::WorkerGoodbye, event::WorkerGone,
                  event::DrainWorkers, event::ChunkLoaded, event::RecordsDurable,
-                 event::IntakePaused, event::IntakeResumed, event::Tick>;
+                 event::IntakePaused, event::IntakeResumed, event::Sweep, event::Tick>;
 
 }  // namespace puzzled

@@ -23,6 +23,7 @@ struct BrokerOptions {
   std::uint32_t workers_max = 20'000;
   std::uint32_t worker_leases_max = 1'024;  // of one worker, whatever capacity it claims
   std::uint32_t waits_max = 10'000;         // unanswered WaitJob of one client
+  std::uint32_t load_wait_ms = 60'000;  // for cases asked of the store; then they are asked again
   // Results handed to the store and not yet durable; over it, nothing is dispatched.
   std::uint64_t undurable_results_bytes_max = 64ULL << 20U;
 };

@@ -88,6 +88,8 @@ class Sessions {
   // The row that results and attempts refer to, once for each process start.
   void record_worker(Session& session);
 
+  // As Window::repair(), for all workers.
+  void repair();
   [[nodiscard]] std::size_t count() const { return by_peer_.size(); }
   // Room for more leases among the workers of a lane.
   [[nodiscard]] std::uint64_t free_leases(LaneNo lane) const;

@@ -98,6 +98,25 @@ std::vector<WorkerView> Sessions::views(const Now& now) const {
   return views;
 }
 
+void Sessions::repair() {
+  const auto found = [&](const Session& session, const char* what) {
+    core_.step.find({.rule = Rule::kWorker,
+                     .text = "worker " + std::to_string(session.worker.value) + ": " + what});
+  };
+  std::vector<Session*> sessions;
+  for (const auto& [worker, session] : by_worker_) sessions.push_back(session);
+  std::ranges::sort(sessions, {}, &Session::worker);
+  for (Session* session : sessions) {
+    if (session->timer_ms > session->heard_ms + core_.options.liveness_ms) {
+      found(*session, "nobody watched whether it falls silent");
+      arm(*session);
+    }
+    const std::uint32_t free_before = session->free_leases;
+    update_credit(*session);
+    if (session->free_leases != free_before) found(*session, "its room for leases was forgotten");
+  }
+}
+
 void Sessions::check() const {
   ASSERT(by_peer_.size() == by_start_.size() && by_peer_.size() == by_worker_.size());
   ASSERT(by_peer_.size() <= core_.options.workers_max);

@@ -179,6 +179,9 @@ std::string line(const event::IntakePaused& e) {
   return Line("IntakePaused").add("reason", e.reason).str();
 }
 std::string line(const event::IntakeResumed&) { return "IntakeResumed"; }
+std::string line(const event::Sweep& e) {
+  return Line("Sweep").add("after", e.after).add("durable_steps", e.durable_steps).str();
+}
 std::string line(const event::Tick&) { return "Tick"; }
 
 // ---- Records.
@@ -315,6 +318,15 @@ std::string describe(const Effects& effects) {
     text += "  when step " + std::to_string(effects.step) + " is durable, to " + line(send) + '\n';
   }
   for (const Send& send : effects.now) text += "  now, to " + line(send) + '\n';
+  for (const Finding& found : effects.findings) {
+    text += "  " +
+            Line("finding")
+                .add("rule", std::string(rule_text(found.rule).name))
+                .add("job", found.job)
+                .add("text", found.text)
+                .str() +
+            '\n';
+  }
   for (const LoadChunk& load : effects.loads) {
     text += "  " +
             Line("load")

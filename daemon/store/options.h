@@ -13,6 +13,7 @@ struct StoreOptions {
   std::uint32_t lock_wait_ms = 10'000;         // a foreign process holds the database lock
   std::uint32_t retry_ms = 500;                // pause between tries while the disk is full
   std::uint64_t page_bytes_max = 4ULL << 20U;  // of one page of query results
+  std::uint32_t check_step_ms = 20;            // of a check of the whole store, done in steps
 };
 
 }  // namespace puzzled

@@ -84,7 +84,8 @@ Reader::Reader(const std::string& path, const StoreOptions& options) try
       chunk_(connection_,
              "SELECT first_case, payload FROM chunks c JOIN chunk_cases p ON p.id = c.id "
              "WHERE c.id = ?"),
-      pager_(connection_, options) {
+      pager_(connection_, options),
+      checker_(connection_, {.page_ms = options.check_step_ms}) {
   sqlite3_busy_timeout(connection_.handle(), static_cast<int>(options.lock_wait_ms));
   connection_.exec(
       fmt::format("PRAGMA query_only = 1; PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -{}",
@@ -94,6 +95,7 @@ Reader::Reader(const std::string& path, const StoreOptions& options) try
 }
 
 query::Answer Reader::answer(const query::Query& query) {
+  if (const auto* check = std::get_if<query::Check>(&query)) return checker_.page(check->cursor);
   begin_.run();
   try {
     query::Answer answer = std::visit([this](const auto& it) { return read(it); }, query);

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "daemon/store/check.h"
 #include "daemon/store/options.h"
 #include "daemon/store/query.h"
 #include "daemon/store/results_page.h"
@@ -25,6 +26,7 @@ class Reader {
   query::Answer read(const query::ListResults& query);
   query::Answer read(const query::GetCase& query);
   query::Answer read(const query::ListFiles& query);
+  query::Answer read(const query::Check& query) { return checker_.page(query.cursor); }
 
   bool find_job(JobId job, query::JobRow& row);
   std::string case_content(JobId job, std::uint32_t chunk_count, std::uint64_t case_no);
@@ -38,6 +40,7 @@ class Reader {
   sqlite::Statement attempts_;
   sqlite::Statement chunk_;
   ResultsPager pager_;
+  Checker checker_;
 };
 
 }  // namespace puzzled

@@ -33,7 +33,8 @@ Error corrupt(const std::string& text);
 // One connection, to be used by one thread at a time.
 class Connection {
  public:
-  enum class Mode { kReadWrite, kReadOnly };
+  // kAtRest: only to read, a file that nobody writes meanwhile; leaves no traces beside it.
+  enum class Mode { kReadWrite, kReadOnly, kAtRest };
   // The file must exist. Throws Error.
   Connection(const std::string& path, Mode mode);
   ~Connection();
