@@ -29,8 +29,19 @@ struct ListWorkers {
 struct GetVersion {
   std::uint64_t request = 0;
 };
+struct CheckBroker {
+  std::uint64_t request = 0;
+  JobId after;  // 0: from the beginning
+};
+struct Backup {
+  std::uint64_t request = 0;
+  std::string path;
+  bool force = false;
+  Bytes16 token{};
+};
 // An Error is the reply to send at once; its request is 0 where the frame could not be read.
-using ClientInput = std::variant<message::Error, Event, Query, ListWorkers, GetVersion>;
+using ClientInput =
+    std::variant<message::Error, Event, Query, ListWorkers, GetVersion, CheckBroker, Backup>;
 
 // The id of the request that it is, or answers.
 std::uint64_t request_of(const ClientInput& input);
@@ -53,6 +64,7 @@ std::string encode(std::uint64_t request, const query::Answer& answer, const Job
 std::string encode(std::uint64_t request, const std::vector<WorkerView>& workers);
 std::string encode(std::uint64_t request, const DaemonFacts& facts,
                    const std::string& intake_paused);
+std::string encode_backup_done(std::uint64_t request, std::uint64_t bytes);
 
 // ---- Workers.
 

@@ -159,6 +159,26 @@ void fill(const query::FilesPage& from, const JobViewOf&, proto::ClientReply& re
   page.set_next_after(from.next_after);
 }
 
+void fill(const query::CheckPage& from, const JobViewOf&, proto::ClientReply& reply) {
+  proto::CheckPage& page = *reply.mutable_check_page();
+  for (const Finding& finding : from.findings) {
+    const RuleText& rule = rule_text(finding.rule);
+    proto::Finding& to = *page.add_findings();
+    to.set_rule(std::string(rule.name));
+    to.set_job(finding.job.value);
+    to.set_chunk(finding.chunk.value_or(0));
+    to.set_has_chunk(finding.chunk.has_value());
+    to.set_case_no(finding.case_no.value);
+    to.set_text(finding.text);
+    to.set_meaning(std::string(rule.meaning));
+    to.set_advice(std::string(rule.advice));
+  }
+  page.mutable_cursor()->Assign(from.cursor.begin(), from.cursor.end());
+  page.set_chunks_done(from.chunks_done);
+  page.set_chunk_count(from.chunk_count);
+  page.set_integrity_skipped(from.integrity_skipped);
+}
+
 }  // namespace
 
 std::string encode(const ClientMessage& what) {
@@ -204,6 +224,12 @@ std::string encode(std::uint64_t request, const DaemonFacts& facts,
   to.set_boot(facts.boot.value);
   to.set_database(facts.database);
   to.set_intake_paused(intake_paused);
+  return finish(request, reply);
+}
+
+std::string encode_backup_done(std::uint64_t request, std::uint64_t bytes) {
+  proto::ClientReply reply;
+  reply.mutable_backup_done()->set_bytes(bytes);
   return finish(request, reply);
 }
 

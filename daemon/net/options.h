@@ -27,10 +27,11 @@ struct NetOptions {
   std::uint32_t socket_messages_max = 32;              // in ZeroMQ for one peer, each direction
   std::uint32_t retry_ms = 2;                          // between tries to send to a full peer
   std::uint32_t reads_max = 10'000;                    // queries that wait for the reader
-  std::uint32_t client_idle_ms = 60'000;    // a silent client with nothing open is forgotten
-  std::uint32_t open_requests_max = 1'000;  // of one client, without a reply yet
-  std::uint32_t drain_timeout_ms = 30'000;  // from SIGTERM until the end, whatever still runs
-  std::uint32_t linger_ms = 1'000;          // for unsent messages at the end
+  std::uint32_t client_idle_ms = 60'000;     // a silent client with nothing open is forgotten
+  std::uint32_t open_requests_max = 1'000;   // of one client, without a reply yet
+  std::uint32_t drain_timeout_ms = 30'000;   // from SIGTERM until the end, whatever still runs
+  std::uint32_t upkeep_interval_ms = 1'000;  // between steps of sweeper and check; 0: never
+  std::uint32_t linger_ms = 1'000;           // for unsent messages at the end
 };
 
 }  // namespace puzzled

@@ -40,6 +40,7 @@ Reactor::Reactor(zmq::context_t& context, NetOptions options, Parts parts, codec
     : options_(options),
       parts_(parts),
       facts_(std::move(facts)),
+      upkeep_(options.upkeep_interval_ms, steady_ms(), parts.store, parts.reads),
       clients_(context, options, last_peer_),
       workers_(context, options, last_peer_),
       sweep_ms_(steady_ms() + kSweepMs) {}
@@ -69,7 +70,7 @@ bool Reactor::clients_may_speak() const {
 }
 
 std::int64_t Reactor::next_deadline() const {
-  std::int64_t next = std::min(parts_.broker.next_deadline(), sweep_ms_);
+  std::int64_t next = std::min({parts_.broker.next_deadline(), sweep_ms_, upkeep_.next_deadline()});
   if (local_workers_ != nullptr) next = std::min(next, local_workers_->next_deadline());
   if (phase_ == Phase::kDraining) next = std::min(next, drain_deadline_ms_);
   return next;
@@ -101,6 +102,7 @@ void Reactor::keep_time() {
   const std::int64_t at = steady_ms();
   if (at >= parts_.broker.next_deadline()) step(event::Tick{});
   if (local_workers_ != nullptr && at >= local_workers_->next_deadline()) local_workers_->step(at);
+  if (const auto sweep = upkeep_.step(at, durable_step_)) step(*sweep);
   if (at < sweep_ms_) return;
   sweep_ms_ = at + kSweepMs;
   std::vector<PeerId> gone;
@@ -210,8 +212,46 @@ void Reactor::handle(PeerId peer, const codec::GetVersion& version) {
         codec::encode(version.request, facts_, parts_.broker.intake_paused()));
 }
 
+// Sweeps the next jobs, as the sweeper itself does from time to time.
+void Reactor::handle(PeerId peer, const codec::CheckBroker& check) {
+  clients_.find(peer)->open_requests.insert(check.request);
+  step(event::Sweep{.after = check.after, .durable_steps = durable_step_});
+  query::CheckPage page;
+  page.findings = upkeep_.found();
+  const JobId last = upkeep_.swept();
+  parts_.broker.find_stuck(check.after, last.value > 0 ? last : JobId{UINT64_MAX}, page.findings);
+  if (last.value > 0) page.cursor = {last.value};
+  reply(peer, check.request,
+        codec::encode(check.request, query::Answer{std::move(page)},
+                      [](JobId) { return JobView{}; }));
+}
+
+void Reactor::handle(PeerId peer, const codec::Backup& backup) {
+  clients_.find(peer)->open_requests.insert(backup.request);
+  if (const auto known = upkeep_.start(peer, backup)) send_reply(*known);
+}
+
+void Reactor::send_reply(const Upkeep::Reply& of_backup) {
+  if (of_backup.error.empty()) {
+    reply(of_backup.peer, of_backup.request,
+          codec::encode_backup_done(of_backup.request, of_backup.bytes));
+  } else {
+    to_send_.push_back(
+        {of_backup.peer, ClientMessage(message::Error{
+                             of_backup.request, ErrorCode::kInvalidArgument, of_backup.error})});
+  }
+}
+
+void Reactor::handle(const Backups::Ended& ended) {
+  for (const Upkeep::Reply& one : upkeep_.on_ended(ended)) send_reply(one);
+}
+
 void Reactor::read_answers() {
   for (ReadThread::Answered& answered : parts_.reads.take()) {
+    if (answered.ticket == Upkeep::kTicket) {
+      upkeep_.on_answer(answered);
+      continue;
+    }
     const auto at = open_reads_.find(answered.ticket);
     ASSERT(at != open_reads_.end());
     const OpenRead read = at->second;
@@ -266,7 +306,9 @@ void Reactor::handle(event::IntakeResumed resumed) { step(resumed); }
 // ---- What goes out.
 
 void Reactor::step(Event event) {
+  const bool is_sweep = std::holds_alternative<event::Sweep>(event);
   parts_.broker.step(now(), std::move(event), effects_);
+  if (is_sweep) upkeep_.on_sweep(effects_);
   if (!effects_.records.empty() || !effects_.loads.empty()) {
     ++last_sequence_;
     if (!effects_.records.empty()) submitted_.push_back({last_sequence_, effects_.step});

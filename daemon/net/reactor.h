@@ -18,6 +18,7 @@
 #include "daemon/net/local_workers.h"
 #include "daemon/net/options.h"
 #include "daemon/net/router.h"
+#include "daemon/net/upkeep.h"
 #include "daemon/net/waker.h"
 #include "daemon/store/store_thread.h"
 
@@ -74,11 +75,15 @@ class Reactor {
   void handle(PeerId peer, codec::Query query);
   void handle(PeerId peer, const codec::ListWorkers& list);
   void handle(PeerId peer, const codec::GetVersion& version);
+  void handle(PeerId peer, const codec::CheckBroker& check);
+  void handle(PeerId peer, const codec::Backup& backup);
   void handle(const StoreThread::Durable& durable);
   void handle(const StoreThread::Failed& failed);
   void handle(event::ChunkLoaded loaded);
   void handle(event::IntakePaused paused);
   void handle(event::IntakeResumed resumed);
+  void handle(const Backups::Ended& ended);
+  void send_reply(const Upkeep::Reply& of_backup);
 
   // Steps the broker and takes over its effects.
   void step(Event event);
@@ -93,6 +98,7 @@ class Reactor {
   Parts parts_;
   codec::DaemonFacts facts_;
   LocalWorkers* local_workers_ = nullptr;
+  Upkeep upkeep_;
   std::uint64_t last_peer_ = 0;
   Router clients_;
   Router workers_;

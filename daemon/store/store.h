@@ -45,6 +45,8 @@ class Store {
   // Outside a transaction: moves the write-ahead log into the database if it has grown enough.
   void checkpoint_if_due();
   [[nodiscard]] std::uint64_t wal_bytes() const { return wal_pages_ * page_bytes_; }
+  // For backups, which copy between the transactions.
+  [[nodiscard]] sqlite::Connection& connection() { return connection_; }
   [[nodiscard]] const std::string& path() const { return path_; }
 
   // What to tell people about an error after which the daemon must stop (exit 74).

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <deque>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -41,6 +42,7 @@ struct StoreThread::Impl {
   struct Queued {
     Work work;
     Size size;
+    std::optional<StartBackup> backup = {};  // then there is no work
   };
   enum class Outcome { kDone, kPaused, kFailed };
 
@@ -71,13 +73,15 @@ struct StoreThread::Impl {
   std::atomic<std::uint64_t> queued_bytes{0};
   std::deque<Queued> queue;  // of the store's thread only
   bool paused = false;
+  Backups backups{[this](Backups::Ended ended) { report(std::move(ended)); }};
   std::thread thread;  // last: it uses all of the above
 };
 
 void StoreThread::Impl::run() {
   for (;;) {
     // With work left, only look; else sleep until there is some.
-    take_in(queue.empty() ? inbox.wait() : inbox.take());
+    take_in(queue.empty() && !backups.copying() ? inbox.wait() : inbox.take());
+    if (backups.copying()) backups.step();
     if (queue.empty()) {
       if (inbox.closed()) return;
       continue;
@@ -96,7 +100,13 @@ void StoreThread::Impl::run() {
 }
 
 void StoreThread::Impl::take_in(std::vector<Queued> letters) {
-  for (Queued& letter : letters) queue.push_back(std::move(letter));
+  for (Queued& letter : letters) {
+    if (const auto& start = letter.backup) {
+      backups.start(store->connection(), store->path(), start->ticket, start->path, start->force);
+    } else {
+      queue.push_back(std::move(letter));
+    }
+  }
 }
 
 // How much of the queue goes into the next transaction: at least one step, whatever its size.
@@ -195,6 +205,8 @@ void StoreThread::submit(Work work) {
   impl_->queued_bytes += sum.bytes;
   impl_->inbox.put({std::move(work), sum});
 }
+
+void StoreThread::back_up(StartBackup start) { impl_->inbox.put({{}, {}, std::move(start)}); }
 
 std::vector<StoreThread::Report> StoreThread::take() { return impl_->reports.take(); }
 

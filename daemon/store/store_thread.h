@@ -11,6 +11,7 @@
 
 #include "daemon/broker/effect.h"
 #include "daemon/broker/event.h"
+#include "daemon/store/backup.h"
 #include "daemon/store/options.h"
 #include "daemon/store/query.h"
 
@@ -27,6 +28,13 @@ class StoreThread {
     std::vector<Record> records;
     std::vector<LoadChunk> loads;
   };
+  // A copy of the database as it is at some moment after the request. REQUIRES: the one before has
+  // ended.
+  struct StartBackup {
+    std::uint64_t ticket = 0;  // comes back with Backups::Ended
+    std::string path;
+    bool force = false;  // see Backup
+  };
   // What has happened since the last take(), in order.
   struct Durable {
     std::uint64_t sequence = 0;  // all work up to here is on disk
@@ -34,8 +42,8 @@ class StoreThread {
   struct Failed {  // I/O error or corruption: the daemon must stop with exit code 74
     std::string text;
   };
-  using Report =
-      std::variant<Durable, Failed, event::ChunkLoaded, event::IntakePaused, event::IntakeResumed>;
+  using Report = std::variant<Durable, Failed, event::ChunkLoaded, event::IntakePaused,
+                              event::IntakeResumed, Backups::Ended>;
 
   // `wake` is called from the store's thread after a report was added (it must not block).
   StoreThread(std::unique_ptr<Store> store, StoreOptions options, std::function<void()> wake);
@@ -45,6 +53,7 @@ class StoreThread {
   StoreThread& operator=(const StoreThread&) = delete;
 
   void submit(Work work);
+  void back_up(StartBackup start);
   std::vector<Report> take();
   // Bytes of cases and results handed in and not yet durable.
   [[nodiscard]] std::uint64_t queued_bytes() const;
