@@ -70,6 +70,12 @@ proto::WorkersPage list_workers(Connection& connection) {
   return checked_call(connection, request, ClientReply::kWorkersPage).workers_page();
 }
 
+proto::CheckPage check(Connection& connection, const proto::Check& page) {
+  ClientRequest request;
+  *request.mutable_check() = page;
+  return checked_call(connection, request, ClientReply::kCheckPage).check_page();
+}
+
 proto::Version get_version(Connection& connection) {
   ClientRequest request;
   request.mutable_get_version();

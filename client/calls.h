@@ -20,6 +20,7 @@ void cancel_job(Connection& connection, std::uint64_t job, const std::string& re
 proto::CaseDetail get_case(Connection& connection, std::uint64_t job, std::uint64_t case_no);
 proto::FilesPage list_files(Connection& connection, std::uint64_t job, std::uint64_t after_file);
 proto::WorkersPage list_workers(Connection& connection);
+proto::CheckPage check(Connection& connection, const proto::Check& page);
 proto::Version get_version(Connection& connection);
 
 // Walks the results of a job in order of their case numbers, page by page.

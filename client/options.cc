@@ -77,6 +77,7 @@ class Parser {
     add_wait();
     add_queries();
     add_export_and_cancel();
+    add_upkeep();
     add_complete();
     try {
       std::ranges::reverse(arguments);  // as CLI11 wants them
@@ -251,6 +252,23 @@ class Parser {
     add_command("workers", "List the connected workers", workers);
     VersionOptions* version = nullptr;
     add_command("version", "Versions of puzzlectl and of the daemon", version);
+  }
+
+  void add_upkeep() {
+    DoctorOptions* doctor = nullptr;
+    CLI::App* command = add_command(
+        "doctor", "Check the daemon and all that it stores; exit code 1: findings", doctor);
+    command
+        ->add_option("--database", doctor->database,
+                     "Check this file instead: of a stopped daemon, or a backup")
+        ->type_name("FILE");
+    BackupOptions* backup = nullptr;
+    command = add_command("backup", "Copy the daemon's database to a file of the daemon's machine",
+                          backup);
+    command->add_option("FILE", backup->file, "The daemon writes it, as its own user")
+        ->type_name("")
+        ->required();
+    command->add_flag("--force", backup->force, "Replace an older backup there");
   }
 
   void add_export_and_cancel() {

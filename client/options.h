@@ -79,6 +79,13 @@ struct CancelOptions {
   std::string reason;
 };
 struct WorkersOptions {};
+struct DoctorOptions {
+  std::string database;  // empty: the running daemon
+};
+struct BackupOptions {
+  std::string file;
+  bool force = false;
+};
 struct VersionOptions {};
 // What shells ask for: the words that can follow.
 struct CompleteOptions {
@@ -86,10 +93,10 @@ struct CompleteOptions {
   std::string puzzle;
 };
 
-using CommandOptions =
-    std::variant<PuzzlesOptions, SolveOptions, ValidateOptions, SubmitOptions, WaitOptions,
-                 JobsOptions, StatusOptions, ResultsOptions, ShowOptions, ExportOptions,
-                 CancelOptions, WorkersOptions, VersionOptions, CompleteOptions>;
+using CommandOptions = std::variant<PuzzlesOptions, SolveOptions, ValidateOptions, SubmitOptions,
+                                    WaitOptions, JobsOptions, StatusOptions, ResultsOptions,
+                                    ShowOptions, ExportOptions, CancelOptions, WorkersOptions,
+                                    DoctorOptions, BackupOptions, VersionOptions, CompleteOptions>;
 
 struct Options {
   GlobalOptions global;

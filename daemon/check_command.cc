@@ -30,9 +30,7 @@ nlohmann::ordered_json json_of(const Finding& finding) {
   return json;
 }
 
-}  // namespace
-
-int check_command(const std::string& path, std::FILE* out) {
+int check_file(const std::string& path, std::FILE* out) {
   FileCheck check(path);
   std::vector<std::uint64_t> cursor;
   bool clean = true;
@@ -46,6 +44,17 @@ int check_command(const std::string& path, std::FILE* out) {
     cursor = page.cursor;
   } while (!cursor.empty());
   return clean ? 0 : kExitFindings;
+}
+
+}  // namespace
+
+int check_command(const std::string& path, std::FILE* out) {
+  try {
+    return check_file(path, out);
+  } catch (const Fatal& error) {
+    write_line({{"error", {{"text", error.what()}}}}, out);
+    return error.exit_code();
+  }
 }
 
 }  // namespace puzzled
