@@ -75,6 +75,14 @@ void Mutant::change(Event& event) const {
   }
 }
 
+bool Mutant::loses(const Report& report) {
+  constexpr std::uint64_t kOneOf = 3;
+  const bool of_its_kind =
+      (is(Mutation::kLoadLost) && std::holds_alternative<event::ChunkLoaded>(report)) ||
+      (is(Mutation::kDurableLost) && std::holds_alternative<Committed>(report));
+  return of_its_kind && ++reports_ % kOneOf == 0;
+}
+
 void Mutant::change(const Event& event, Effects& effects) const {
   hurry(effects);
   if (is(Mutation::kStaleLost)) {

@@ -71,6 +71,9 @@ Params Params::draw(Random& random) {
   random.draw(p.commit_steps, 1, 200);
   random.draw(p.disk_retry_ms, 1, 200);
   random.draw(p.drain_ms, 1, 1'000);
+  random.draw(p.sweep_ms, 1, 1'000);
+  // The simulated store answers within the time of some commits, or after the disk was full.
+  p.broker.load_wait_ms = 20'000;
 
   p.crash_every_ms = maybe_every(random, 200, 10'000);
   p.drain_every_ms = maybe_every(random, 500, 20'000);
