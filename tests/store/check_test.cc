@@ -135,7 +135,7 @@ TEST_P(DefectTest, IsFoundWhereItIs) {
   }
 }
 INSTANTIATE_TEST_SUITE_P(Rules, DefectTest, ::testing::ValuesIn(kDefects),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& defect) { return std::string(defect.param.name); });
 
 TEST_F(CheckTest, WhatIsInOrderHasNoFindings) {
   make_database(path_);

@@ -10,6 +10,7 @@
 #include <iterator>
 #include <set>
 
+#include "daemon/store/check_file.h"
 #include "daemon/store/migrate.h"
 #include "daemon/store/reader.h"
 #include "daemon/store/schema.h"
@@ -101,6 +102,14 @@ TEST_P(MigrationsTest, LosesNothing) {
   ASSERT_EQ(page.rows.size(), 14U);
   EXPECT_EQ(page.rows[4].verdict, Verdict::kWrongAnswer);
   EXPECT_EQ(page.rows[4].label, "one-claim-is-wrong#2");
+}
+
+TEST_P(MigrationsTest, LeavesADatabaseInOrder) {
+  const std::string path = make(GetParam());
+  Store::open(path, {})->recover();
+  const query::CheckPage page = FileCheck(path).page({});
+  EXPECT_TRUE(page.findings.empty()) << page.findings.front().text;
+  EXPECT_TRUE(page.cursor.empty());
 }
 
 TEST_P(MigrationsTest, AFailedStepLeavesTheFileAsItWas) {
