@@ -140,6 +140,8 @@ TEST_F(Commands, NoDaemonIsExitCode3) {
                                                   {"workers"},
                                                   {"version"},
                                                   {"wait", "1"},
+                                                  {"doctor"},
+                                                  {"backup", "copy.db"},
                                                   {"cancel", "1"}}) {
     std::vector<std::string> arguments = command;
     arguments.insert(arguments.end(), {"--connect-timeout", "20ms"});

@@ -130,6 +130,40 @@ TEST(ClientCodec, DecodesQueries) {
   EXPECT_EQ(std::get<codec::GetVersion>(decode(request)).request, 1U);
 }
 
+TEST(ClientCodec, DecodesChecksAndBackups) {
+  proto::ClientRequest request;
+  request.set_id(3);
+  proto::Check& check = *request.mutable_check();
+  check.add_cursor(1);
+  check.add_cursor(UINT64_MAX);
+  EXPECT_EQ(query_of<query::Check>(request).cursor, (std::vector<std::uint64_t>{1, UINT64_MAX}));
+  check.set_broker(true);
+  EXPECT_EQ(std::get<codec::CheckBroker>(decode(request)).after.value, 1U);
+  for (int i = 0; i < 100; ++i) check.add_cursor(1);
+  expect_error(request, ErrorCode::kInvalidArgument, "cursor");
+
+  proto::Backup& backup = *request.mutable_backup();
+  backup.set_path("/backups/a.db");
+  backup.set_token(test::bytes16('t'));
+  backup.set_force(true);
+  const auto decoded = std::get<codec::Backup>(decode(request));
+  EXPECT_EQ(decoded.request, 3U);
+  EXPECT_EQ(decoded.path, "/backups/a.db");
+  EXPECT_TRUE(decoded.force);
+  EXPECT_EQ(decoded.token[15], 't');
+  for (const std::string path : {"", "a.db", "../a.db", "/a\nb", "/\x1b[31m"}) {
+    backup.set_path(path);
+    expect_error(request, ErrorCode::kInvalidArgument, "path");
+  }
+  backup.set_path(std::string("/a\0b", 4));
+  expect_error(request, ErrorCode::kInvalidArgument, "path");
+  backup.set_path("/" + std::string(wire::kPathBytesMax, 'a'));
+  expect_error(request, ErrorCode::kInvalidArgument, "path");
+  backup.set_path("/backups/a.db");
+  backup.set_token("short");
+  expect_error(request, ErrorCode::kInvalidArgument, "token");
+}
+
 TEST(ClientCodec, RefusesEveryFieldOutOfRange) {
   struct Row {
     std::function<void(proto::JobSpec&)> spoil;
