@@ -64,14 +64,14 @@ void check_target(const std::string& path, const std::string& source_path, bool 
   const bool same = ::stat(source_path.c_str(), &source) == 0 && source.st_ino == there.st_ino &&
                     source.st_dev == there.st_dev;
   if (same) throw BackupError(fmt::format("{} is the daemon's own database", path));
-  if (!S_ISREG(there.st_mode) || !is_database_of_ours(path)) {
-    throw BackupError(fmt::format("{} is no database of puzzled; it is not replaced", path));
-  }
   for (const char* beside : {"-wal", "-shm", "-journal"}) {
     if (::access((path + beside).c_str(), F_OK) == 0) {
       throw BackupError(
           fmt::format("{} is in use ({}{} is beside it); it is not replaced", path, path, beside));
     }
+  }
+  if (!S_ISREG(there.st_mode) || !is_database_of_ours(path)) {
+    throw BackupError(fmt::format("{} is no database of puzzled; it is not replaced", path));
   }
 }
 

@@ -199,19 +199,20 @@ TEST_F(SweepTest, WhatTheStoreSaidAndWasNotHeardIsHeard) {
 }
 
 TEST_F(SweepTest, ADoneJobIsAnnounced) {
-  Job& job = running_job();
+  JobSpec spec;
+  spec.puzzle = "bishops";
+  spec.solver = "fast";
+  step([&] { jobs_.open_job({PeerId{1}, 1, bytes16(1), spec}); });
   step([&] { jobs_.wait({PeerId{1}, 9, JobId{1}}); });
-  // Everything but the end: as if whoever graded the last case had not looked.
-  step([&] { leases_.revoke(job); });
-  window_.drop(job);
-  job.backlog = {};
-  job.queued_count = job.alone_count = 0;
-  job.done_count = job.case_count;
-  job.sealed = true;
-  expect_found(Rule::kDone);
+  jobs_.open(JobId{1}).sealed = true;  // as if its end had been forgotten
+  step([&] { broker::sweep(core_, {.after = {}, .durable_steps = durable_}); });
+  ASSERT_EQ(effects_.findings.size(), 1U);
+  EXPECT_EQ(effects_.findings[0].rule, Rule::kDone);
   EXPECT_EQ(jobs_.find_open(JobId{1}), nullptr);
-  ASSERT_EQ(effects_.when_durable.size(), 1U);
-  EXPECT_EQ(effects_.records.size(), 1U);
+  EXPECT_EQ(effects_.when_durable.size(), 1U);
+  ASSERT_EQ(effects_.records.size(), 1U);
+  EXPECT_TRUE(std::holds_alternative<record::FinishJob>(effects_.records[0]));
+  EXPECT_TRUE(sweep().empty());
 }
 
 TEST_F(SweepTest, ManyJobsAreLookedAtInSeveralSteps) {

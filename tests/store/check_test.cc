@@ -67,14 +67,14 @@ class CheckTest : public ::testing::Test {
 class DefectTest : public CheckTest, public ::testing::WithParamInterface<Defect> {};
 
 constexpr auto kDefects = std::to_array<Defect>({
-    {"result_missing", "DELETE FROM results WHERE id = (1 << 39 | 1 << 32) + 5", Rule::kLedger, 1,
-     5},
+    {"result_missing", "DELETE FROM results WHERE id = ((1 << 39) | (1 << 32)) + 5", Rule::kLedger,
+     1, 5},
     {"result_beside_none",
-     "INSERT INTO results SELECT (7 << 39 | 1 << 32) + 3, 2, 0, 0, 1, 1, 1, 0, NULL, NULL",
+     "INSERT INTO results SELECT ((7 << 39) | (1 << 32)) + 3, 2, 0, 0, 1, 1, 1, 0, NULL, NULL",
      Rule::kLedger, 7, 3},
-    {"verdict_changed", "UPDATE results SET verdict = 3 WHERE id = (2 << 39 | 1 << 32) + 2",
+    {"verdict_changed", "UPDATE results SET verdict = 3 WHERE id = ((2 << 39) | (1 << 32)) + 2",
      Rule::kLedger, 2, 2},
-    {"verdict_unknown", "UPDATE results SET verdict = 77 WHERE id = (2 << 39 | 1 << 32) + 2",
+    {"verdict_unknown", "UPDATE results SET verdict = 77 WHERE id = ((2 << 39) | (1 << 32)) + 2",
      Rule::kResults, 2, 2},
     {"progress_count", "UPDATE progress SET done = done + 1 WHERE id >> 39 = 2", Rule::kLedger, 2},
     {"progress_set", "UPDATE progress SET present = 0 WHERE id >> 39 = 2", Rule::kLedger, 2},
@@ -89,7 +89,8 @@ constexpr auto kDefects = std::to_array<Defect>({
     {"chunk_missing", "DELETE FROM chunks WHERE id >> 32 = 4", Rule::kCases, 4},
     {"chunk_cases_missing", "DELETE FROM chunk_cases WHERE id >> 32 = 4", Rule::kCases, 4},
     {"chunk_cases_changed",
-     "UPDATE chunk_cases SET payload = substr(payload, 1, length(payload) - 1) || x'07' "
+     "UPDATE chunk_cases SET payload = CAST(substr(payload, 1, length(payload) - 1) || x'07' AS "
+     "BLOB) "
      "WHERE id >> 32 = 7",
      Rule::kCases, 7},
     {"chunk_cases_cut", "UPDATE chunk_cases SET payload = x'0a' WHERE id >> 32 = 7", Rule::kCases,
@@ -103,13 +104,13 @@ constexpr auto kDefects = std::to_array<Defect>({
     {"not_finished", "UPDATE jobs SET finished_ms = NULL WHERE job = 1", Rule::kFacts, 1},
     {"finished_and_cancelled", "UPDATE jobs SET cancelled_ms = 1 WHERE job = 1", Rule::kFacts, 1},
     {"request_id", "UPDATE jobs SET request_id = x'00' WHERE job = 4", Rule::kFacts, 4},
-    {"worker_unknown", "UPDATE results SET worker = 99 WHERE id = (3 << 39 | 1 << 32) + 1",
+    {"worker_unknown", "UPDATE results SET worker = 99 WHERE id = ((3 << 39) | (1 << 32)) + 1",
      Rule::kResults, 3, 1},
     {"version_unknown", "DELETE FROM solver_versions WHERE id = 1", Rule::kResults, 1, 1},
     {"stray_job", "INSERT INTO totals SELECT 99 << 7 | 1, 0,0,0,0,0,0,0,0,0,0,0", Rule::kStray},
     {"stray_between", "INSERT INTO chunk_cases SELECT 5 << 32, x''", Rule::kStray},
     {"stray_case",
-     "INSERT INTO results SELECT (3 << 39 | 1 << 32) + 2, 2, 0, 0, 1, 1, 1, 0, NULL, NULL",
+     "INSERT INTO results SELECT ((3 << 39) | (1 << 32)) + 2, 2, 0, 0, 1, 1, 1, 0, NULL, NULL",
      Rule::kStray, 3},
     {"stray_file", "INSERT INTO files SELECT (3 << 32) + 2, 'x', 2, 0", Rule::kStray, 3},
     {"attempt_case", "UPDATE attempts SET case_no = 9", Rule::kResults, 7, 9},
