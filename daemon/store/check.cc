@@ -335,7 +335,7 @@ void Checker::Impl::check_counts(const Cursor& cursor, const JobFacts& job) {
     const std::uint64_t found = at.verdicts[verdict];
     if (found >= cursor.before[verdict] && found <= job.verdicts[verdict]) continue;
     report(Rule::kLedger,
-           fmt::format("the job is noted with {} {}, its results have {}", job.verdicts[verdict],
+           fmt::format("the job is noted with {} {}, its chunks have {}", job.verdicts[verdict],
                        kVerdictNames[verdict], found),
            job.job);
   }

@@ -135,7 +135,7 @@ void ChunkChecker::check_cases(JobCheck& at, const Chunk& chunk, std::uint64_t f
          "hash differs");
 }
 
-std::string ChunkChecker::check_progress(const JobCheck& at, const Chunk& chunk) {
+std::string ChunkChecker::check_progress(JobCheck& at, const Chunk& chunk) {
   const sqlite::ResetAtEnd reset(progress_);
   progress_.bind(keys::progress(at.job, at.chunk_no));
   if (!progress_.step()) return {};
@@ -151,6 +151,7 @@ std::string ChunkChecker::check_progress(const JobCheck& at, const Chunk& chunk)
     const auto verdict = static_cast<std::uint8_t>(byte);
     done += verdict != 0 ? 1 : 0;
     present |= 1U << (verdict % 32U);
+    if (is_verdict(verdict)) ++at.verdicts[verdict];
   }
   if (done != progress_.number(0) || present != progress_.number32(1)) {
     report(Rule::kLedger,
@@ -170,7 +171,8 @@ bool ChunkChecker::exists(sqlite::Statement& by_id, std::int64_t id, std::int64_
 }
 
 // One row for each case that is done, with the same verdict, and none for the others.
-void ChunkChecker::check_results(JobCheck& at, const Chunk& chunk, const std::string& verdicts) {
+void ChunkChecker::check_results(const JobCheck& at, const Chunk& chunk,
+                                 const std::string& verdicts) {
   const sqlite::ResetAtEnd reset(results_);
   results_.bind(keys::result(at.job, chunk.first_case), keys::result(at.job, chunk.end()));
   const auto noted = [&](std::uint64_t case_no) -> std::uint64_t {
@@ -194,8 +196,6 @@ void ChunkChecker::check_results(JobCheck& at, const Chunk& chunk, const std::st
     if (!is_verdict(verdict) || verdict == static_cast<std::uint64_t>(Verdict::kCancelled)) {
       report(Rule::kResults, fmt::format("the result has the verdict {}", verdict_text(verdict)),
              case_no);
-    } else {
-      ++at.verdicts[verdict];
     }
     if (verdict != noted(case_no)) {
       report(Rule::kLedger,

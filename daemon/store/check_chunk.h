@@ -19,7 +19,7 @@ struct JobCheck {
   std::uint64_t next_file = 1;   // the first that the chunks before have not named
   std::uint64_t file_cases = 0;  // of the files before that one
   std::uint64_t digest = 0;      // of the chunks before
-  std::array<std::uint64_t, kVerdictCount> verdicts{};
+  std::array<std::uint64_t, kVerdictCount> verdicts{};  // as noted in `progress`
 };
 
 class ChunkChecker {
@@ -40,8 +40,8 @@ class ChunkChecker {
   bool read_chunk(const JobCheck& at, Chunk& chunk);
   void check_cases(JobCheck& at, const Chunk& chunk, std::uint64_t file_count);
   // The verdict bytes of the chunk; empty: nothing is done, or the row is unusable.
-  std::string check_progress(const JobCheck& at, const Chunk& chunk);
-  void check_results(JobCheck& at, const Chunk& chunk, const std::string& verdicts);
+  std::string check_progress(JobCheck& at, const Chunk& chunk);
+  void check_results(const JobCheck& at, const Chunk& chunk, const std::string& verdicts);
   bool exists(sqlite::Statement& by_id, std::int64_t id, std::int64_t& last_found);
 
   sqlite::Statement chunk_;
