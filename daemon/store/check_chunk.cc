@@ -85,6 +85,12 @@ bool ChunkChecker::read_chunk(const JobCheck& at, Chunk& chunk) {
   }
   chunk = {
       .first_case = chunk_.number(0), .case_count = chunk_.number32(1), .hash = chunk_.number(2)};
+  if (chunk.first_case == 0 || chunk.first_case > keys::kCaseMax ||
+      chunk.case_count > keys::kCaseMax + 1 - chunk.first_case) {
+    report(Rule::kLedger, fmt::format("the chunk begins with case {} and has {}, which cannot be",
+                                      chunk.first_case, chunk.case_count));
+    return false;
+  }
   return true;
 }
 
@@ -180,6 +186,7 @@ void ChunkChecker::check_results(const JobCheck& at, const Chunk& chunk,
   };
   std::uint64_t next = chunk.first_case;
   const auto none_until = [&](std::uint64_t end) {
+    if (verdicts.empty()) next = std::max(next, end);
     for (; next < end; ++next) {
       if (noted(next) == 0) continue;
       report(Rule::kLedger,
