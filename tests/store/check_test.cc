@@ -21,10 +21,10 @@ namespace {
 
 using Mode = sqlite::Connection::Mode;
 
-// A database with jobs in every state (schemas/1.sql says which), of today's schema.
+// A database with jobs in every state (schemas/1.dump says which), of today's schema.
 void make_database(const std::string& path) {
   ::close(::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600));
-  std::ifstream in(std::string(PUZZLED_SCHEMAS) + "/1.sql", std::ios::binary);
+  std::ifstream in(std::string(PUZZLED_SCHEMAS) + "/1.dump", std::ios::binary);
   sqlite::Connection(path, Mode::kReadWrite).exec({std::istreambuf_iterator<char>(in), {}});
   Store::open(path, {})->recover();
 }

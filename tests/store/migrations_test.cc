@@ -49,7 +49,7 @@ class MigrationsTest : public ::testing::TestWithParam<std::int64_t> {
     ::close(::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600));
     sqlite::Connection connection(path, sqlite::Connection::Mode::kReadWrite);
     connection.exec("PRAGMA journal_mode = WAL");
-    connection.exec(text_of(fmt::format("{}/{}.sql", PUZZLED_SCHEMAS, version)));
+    connection.exec(text_of(fmt::format("{}/{}.dump", PUZZLED_SCHEMAS, version)));
     EXPECT_EQ(connection.integer("PRAGMA user_version"), version);
     EXPECT_EQ(connection.integer("PRAGMA application_id"), kApplicationId);
     return path;
