@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -16,6 +17,7 @@
 #include "daemon/store/options.h"
 #include "daemon/store/progress.h"
 #include "daemon/store/sqlite.h"
+#include "daemon/store/write_ahead_log.h"
 #include "proto/base/fatal.h"
 
 namespace puzzled {
@@ -42,9 +44,7 @@ class Store {
   // Sees what the open transaction has applied.
   event::ChunkLoaded load_chunk(const LoadChunk& load);
 
-  // Outside a transaction: moves the write-ahead log into the database if it has grown enough.
-  void checkpoint_if_due();
-  [[nodiscard]] std::uint64_t wal_bytes() const { return wal_pages_ * page_bytes_; }
+  [[nodiscard]] WriteAheadLog& log() { return *log_; }
   [[nodiscard]] const std::string& path() const { return path_; }
 
   // What to tell people about an error after which the daemon must stop (exit 74).
@@ -75,9 +75,7 @@ class Store {
   std::unique_ptr<Statements> statements_;
   std::unique_ptr<Progress> progress_;
   std::unordered_map<std::string, std::int64_t> solver_versions_;  // those seen, as stored
-  std::uint64_t page_bytes_ = 0;
-  std::uint64_t wal_pages_ = 0;            // at the last commit
-  std::uint64_t checkpoint_at_pages_ = 0;  // when the next checkpoint is due
+  std::optional<WriteAheadLog> log_;
 };
 
 }  // namespace puzzled

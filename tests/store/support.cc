@@ -119,6 +119,12 @@ std::int64_t look(const std::string& path, const std::string& sql) {
   return connection.integer(sql);
 }
 
+StoreOptions unhurried() {
+  StoreOptions options;
+  options.snapshot_ms_max = 3'600'000;
+  return options;
+}
+
 std::uint64_t test_seed() {
   const char* given = std::getenv("PUZZLED_SEED");
   const std::uint64_t seed =
