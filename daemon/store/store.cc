@@ -62,11 +62,15 @@ struct Store::Statements {
         delete_attempt(c,
                        "DELETE FROM attempts WHERE job = ? AND generation = ? AND case_no = ? "
                        "AND start_id = ?"),
-        load_cases(c, "SELECT payload FROM chunk_cases WHERE id = ?") {}
+        load_cases(c, "SELECT payload FROM chunk_cases WHERE id = ?"),
+        hash(
+            c,
+            "SELECT c.hash, j.file_count FROM chunks c JOIN jobs j ON j.job = ?2 WHERE c.id = ?1") {
+  }
 
   sqlite::Statement begin, commit, insert_job, insert_chunk, insert_cases, insert_file, file_end,
       digest, grow_job, seal_job, cancel_job, finish_job, insert_worker, find_version,
-      insert_version, insert_result, insert_attempt, delete_attempt, load_cases;
+      insert_version, insert_result, insert_attempt, delete_attempt, load_cases, hash;
 };
 
 std::unique_ptr<Store> Store::open(const std::string& path, const StoreOptions& options) {
@@ -95,12 +99,14 @@ Store::Store(std::string path, const StoreOptions& options)
       "INSERT OR IGNORE INTO meta (id, boot, created_ms) VALUES (1, 0, {})", wall_ms()));
   statements_ = std::make_unique<Statements>(connection_);
   progress_ = std::make_unique<Progress>(connection_);
+  files_ = std::make_unique<FileTable>(connection_);
 }
 
 Store::~Store() {
   rollback();
   statements_.reset();
   progress_.reset();
+  files_.reset();
   // If it fails, the write-ahead log stays behind and is read at the next start: nothing is lost.
   log_->truncate();
 }
@@ -277,6 +283,7 @@ event::ChunkLoaded Store::load_chunk(const LoadChunk& load) {
     throw sqlite::corrupt(
         fmt::format("chunk {} of job {} cannot be read back", load.chunk_no, load.job.value));
   }
+  check_hash(load, cases->bytes);
   cases->offsets = std::move(*offsets);
   loaded.cases = std::move(cases);
   if (!load.with_done) return loaded;
@@ -286,6 +293,26 @@ event::ChunkLoaded Store::load_chunk(const LoadChunk& load) {
   }
   if (!connection_.in_transaction()) progress_->forget();
   return loaded;
+}
+
+// The hash covers the file entries that came with the chunk as well, and those are not kept as they
+// came. But where one file reaches from before the chunk to behind it, there were none.
+void Store::check_hash(const LoadChunk& load, std::string_view cases) {
+  sqlite::Statement& read = statements_->hash;
+  const sqlite::ResetAtEnd reset(read);
+  read.bind(keys::chunk(load.job, load.chunk_no), load.job.value);
+  if (!read.step()) throw sqlite::corrupt("a chunk is missing");
+  const std::uint64_t file_count = read.number(1);
+  if (file_count > 0) {
+    files_->start(load.job, file_count);
+    const FileEntry& file = files_->find(load.first_case.value + load.case_count);
+    if (file.case_count == 0 || file.first_case >= load.first_case.value) return;
+  }
+  if (wire::chunk_hash(cases, {}) != read.number(0)) {
+    throw sqlite::corrupt(
+        fmt::format("the cases of chunk {} of job {} are not those that were stored", load.chunk_no,
+                    load.job.value));
+  }
 }
 
 }  // namespace puzzled

@@ -9,11 +9,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include "daemon/broker/effect.h"
 #include "daemon/broker/event.h"
 #include "daemon/store/database_file.h"
+#include "daemon/store/file_table.h"
 #include "daemon/store/options.h"
 #include "daemon/store/progress.h"
 #include "daemon/store/sqlite.h"
@@ -41,7 +43,7 @@ class Store {
   void commit();             // on return all of it is on disk
   void rollback() noexcept;  // nothing of it has happened
 
-  // Sees what the open transaction has applied.
+  // Sees what the open transaction has applied. Checks the hash of chunks that lie within one file.
   event::ChunkLoaded load_chunk(const LoadChunk& load);
 
   [[nodiscard]] WriteAheadLog& log() { return *log_; }
@@ -66,6 +68,9 @@ class Store {
   // The number of a solver version, new if it was never seen.
   std::int64_t solver_version(const std::string& version);
 
+  // Throws sqlite::Error if the cases are not those that were stored.
+  void check_hash(const LoadChunk& load, std::string_view cases);
+
   struct Statements;
 
   const std::string path_;
@@ -74,6 +79,7 @@ class Store {
   sqlite::Connection connection_;
   std::unique_ptr<Statements> statements_;
   std::unique_ptr<Progress> progress_;
+  std::unique_ptr<FileTable> files_;
   std::unordered_map<std::string, std::int64_t> solver_versions_;  // those seen, as stored
   std::optional<WriteAheadLog> log_;
 };

@@ -70,8 +70,9 @@ class StepWork : public testing::Test {
 };
 
 TEST_F(StepWork, HeartbeatsAreHeardWhile100000LeasesExpire) {
-  submit(100, 1'000);
   for (std::uint64_t worker = 1; worker <= kWorkers; ++worker) ready(worker, kLeases);
+  submit(100, 1'000);
+  settle();
   ASSERT_EQ(broker_.leases(), kWorkers * kLeases);
   for (std::uint64_t worker = 1; worker <= kAlive; ++worker) ready(kWorkers + worker, 0);
 
@@ -107,8 +108,10 @@ TEST_F(StepWork, CasesForManyWorkersAreHandedOutInParts) {
 }
 
 TEST_F(StepWork, ALeaseWhoseTimeIsOverWhileOthersAreDealtWithIsNotLost) {
-  submit(3, 1'000);
   for (std::uint64_t worker = 1; worker <= 60; ++worker) ready(worker, kLeases);
+  submit(3, 1'000);
+  settle();
+  ASSERT_EQ(broker_.leases(), 60 * kLeases);
   now_.steady_ms += BrokerOptions{}.liveness_ms;
   step(event::Tick{});
   ASSERT_GT(broker_.leases(), 0U);
