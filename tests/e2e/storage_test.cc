@@ -52,7 +52,7 @@ class Database {
 
 class StorageTest : public EndToEnd {
  protected:
-  static constexpr std::size_t kMany = 60'000;
+  static constexpr std::size_t kMany = 100'000;
 
   Json daemon_status() { return Json::parse(ctl_out({"status", "--output", "json"})); }
   bool paused_because(const std::string& reason) {
