@@ -117,6 +117,7 @@ struct StoreThread::Impl {
 };
 
 void StoreThread::Impl::run() {
+  note_health();
   for (;;) {
     // With work left, only look; else sleep until there is some.
     if (!queue.empty()) {
