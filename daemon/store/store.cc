@@ -17,6 +17,7 @@ namespace {
 
 std::string prepared_path(const std::string& path) {
   prepare_database_file(path);
+  refuse_cut_off_database(path);
   return path;
 }
 

@@ -64,9 +64,10 @@ class StorageTest : public EndToEnd {
         },
         seconds(90));
   }
-  // An upload of kMany cases that is stopped somewhere in its middle.
-  Process start_upload() {
-    const std::string input = file("many.in", bishops_file(kMany));
+  // An upload that is stopped somewhere in its middle.
+  Process start_upload(std::size_t cases = kMany) {
+    cases_ = cases;
+    const std::string input = file("many.in", bishops_file(cases));
     Process upload = start({kCtl, "submit", "bishops", input});
     EXPECT_TRUE(eventually([&] {
       const Json jobs = Json::parse(ctl_out({"jobs", "--output", "json"}));
@@ -102,7 +103,7 @@ class StorageTest : public EndToEnd {
   // Accepted = done, once each, and every count agrees with what it counts.
   void expect_ledger() {
     Database database(database_);
-    const auto many = static_cast<std::int64_t>(kMany);
+    const auto many = static_cast<std::int64_t>(cases_);
     EXPECT_EQ(database.number("SELECT case_count FROM jobs"), many);
     EXPECT_EQ(database.number("SELECT finished_ms IS NOT NULL FROM jobs"), 1);
     EXPECT_EQ(database.number("SELECT sum(case_count) FROM chunks"), many);
@@ -113,6 +114,8 @@ class StorageTest : public EndToEnd {
     EXPECT_EQ(database.number("SELECT sum(done) FROM totals"), many);
     EXPECT_EQ(database.number("SELECT integrity_check = 'ok' FROM pragma_integrity_check"), 1);
   }
+
+  std::size_t cases_ = 0;
 };
 
 // A small file system that only this process and its children see; false: we are not allowed to.
@@ -163,12 +166,12 @@ TEST_F(StorageTest, AForeignProcessThatHoldsTheLock) {
 }
 
 TEST_F(StorageTest, AForeignReaderThatStays) {
-  Process daemon =
-      start_daemon({"--workers", "2", "--wal-bytes-max", "4MiB", "--checkpoint-wal-bytes", "1MiB"});
-  Process upload = start_upload();
+  Process daemon = start_daemon({"--workers", "2", "--wal-bytes-max", "4MiB",
+                                 "--checkpoint-wal-bytes", "1MiB", "--disk-retry", "100ms"});
   Database foreign(database_);
   foreign.run("BEGIN");
   foreign.number("SELECT count(*) FROM jobs");
+  Process upload = start_upload(3 * kMany);
   upload.signal(SIGCONT);
   ASSERT_TRUE(paused_because("a reader of the database"));
   const Json status = daemon_status();
