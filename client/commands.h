@@ -27,6 +27,7 @@ int run_submit(const SubmitOptions& options, Context& context);
 int run_wait(const WaitOptions& options, Context& context);
 int run_jobs(const JobsOptions& options, Context& context);
 int run_status(const StatusOptions& options, Context& context);
+int run_daemon_status(Context& context);
 int run_results(const ResultsOptions& options, Context& context);
 int run_show(const ShowOptions& options, Context& context);
 int run_export(const ExportOptions& options, Context& context);

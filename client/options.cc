@@ -236,8 +236,9 @@ class Parser {
     add_read(command, "--limit", "N", "At most that many (default 20, 0: all)",
              [jobs](const std::string& text) { jobs->limit = number(text); });
     StatusOptions* status = nullptr;
-    command = add_command("status", "Tell all about a job", status);
-    add_id(command, "JOB", status->job);
+    command = add_command("status", "Tell all about a job, or about the daemon", status);
+    add_read(command, "JOB", "", "Number of a job (default: the daemon)",
+             [status](const std::string& text) { status->job = id_number(text); });
     ResultsOptions* results = nullptr;
     command = add_command("results", "List the results of a job", results);
     add_id(command, "JOB", results->job);

@@ -56,7 +56,7 @@ struct JobsOptions {
   std::uint64_t limit = 20;  // 0: all
 };
 struct StatusOptions {
-  std::uint64_t job = 0;
+  std::uint64_t job = 0;  // 0: of the daemon itself
 };
 struct ResultsOptions {
   std::uint64_t job = 0;

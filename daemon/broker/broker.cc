@@ -58,7 +58,9 @@ struct Broker::Impl {
   void on(event::Tick&&) {}
 
   void run_timers() {
-    while (const auto entry = core.timers.pop(core.step.steady_ms())) {
+    while (!core.step_is_full()) {
+      const auto entry = core.timers.pop(core.step.steady_ms());
+      if (!entry) return;
       if (entry->kind == broker::Timers::Kind::kSession) {
         sessions.timer(WorkerNo{entry->id}, entry->at_ms);
       } else {
@@ -70,6 +72,7 @@ struct Broker::Impl {
   [[nodiscard]] std::string why_waiting(const broker::Job& job) const;
 
   bool started = false;
+  bool is_unfinished = false;  // the last step left work for the next one
   std::int64_t last_steady_ms = 0;
   broker::Core core;
   broker::Window window;
@@ -94,10 +97,12 @@ void Broker::step(const Now& now, Event event, Effects& effects) {
   impl.run_timers();
   impl.sessions.dispatch();
   impl.window.refill();
+  impl.is_unfinished = impl.core.step_is_full();
   impl.core.step.end();
 }
 
 std::int64_t Broker::next_deadline() const {
+  if (impl_->is_unfinished) return impl_->last_steady_ms;
   return impl_->started ? impl_->core.timers.next() : 0;
 }
 
@@ -147,6 +152,10 @@ std::vector<WorkerView> Broker::workers(const Now& now) const { return impl_->se
 std::string Broker::intake_paused() const { return impl_->core.intake_paused; }
 
 std::uint64_t Broker::leases() const { return impl_->leases.live_count(); }
+
+std::size_t Broker::worker_count() const { return impl_->sessions.count(); }
+
+std::size_t Broker::open_job_count() const { return impl_->jobs.open_jobs().size(); }
 
 void Broker::check_invariants() const {
   impl_->jobs.check();

@@ -41,7 +41,8 @@ class Broker {
 
   // Handles one event; appends to `effects`. REQUIRES: now does not go back.
   void step(const Now& now, Event event, Effects& effects);
-  // Steady time at which a Tick is wanted; kNever if none.
+  // Steady time at which a Tick is wanted; kNever if none. A step does a bounded amount of work: if
+  // it left some, this is the time of that step, and what else came in is best stepped in between.
   [[nodiscard]] std::int64_t next_deadline() const;
 
   [[nodiscard]] JobView job_view(JobId job) const;
@@ -50,6 +51,8 @@ class Broker {
   [[nodiscard]] std::vector<WorkerView> workers(const Now& now) const;
   [[nodiscard]] std::string intake_paused() const;  // empty: it is not
   [[nodiscard]] std::uint64_t leases() const;       // open ones, for draining
+  [[nodiscard]] std::size_t worker_count() const;
+  [[nodiscard]] std::size_t open_job_count() const;
 
   // Aborts if an invariant does not hold. For tests and the simulator.
   void check_invariants() const;

@@ -54,6 +54,7 @@ std::int64_t Leases::dispatch(Session& session, Job& job, std::uint32_t cases_ma
   job.leases.insert(lease->id);
   session.leases.push_back(lease->id);
   ++live_count_;
+  core_.step.note_work();
   const std::int64_t runs_out_ms = deadline(*lease);
   leases_.emplace(lease->id, std::move(lease));
   core_.sessions->update_credit(session);
@@ -79,6 +80,10 @@ void Leases::results(Session& session, event::WorkerResults&& event) {
   Lease* lease = find(session, event.boot, event.lease, event.attempt);
   if (lease == nullptr) {
     return core_.step.tell_now(session.peer, message::Stale{event.boot, event.lease});
+  }
+  if (lease->job != nullptr && store_is_far_behind()) {
+    lease->progress_ms = session.progress_ms = core_.step.steady_ms();
+    return;  // without an answer it keeps them, and sends them again
   }
   core_.step.tell_when_durable(session.peer, message::Stored{core_.boot, event.lease, event.part});
   if (lease->job == nullptr) return;  // settled: the same part again
@@ -218,6 +223,7 @@ void Leases::end(Lease& lease, Blame blame) {
     core_.suspects->note_lost(lease);
   }
   requeue_open(lease);
+  core_.step.note_work();
   const LeaseId id = lease.id;
   detach(lease);
   leases_.erase(id);

@@ -69,6 +69,10 @@ class Leases {
   [[nodiscard]] bool store_is_behind() const {
     return undurable_bytes_ > core_.options.undurable_results_bytes_max;
   }
+  // There is no room for more results.
+  [[nodiscard]] bool store_is_far_behind() const {
+    return undurable_bytes_ / 2 > core_.options.undurable_results_bytes_max;
+  }
   // Adds the bytes of results in this step to what the store has to write.
   void note_undurable(std::uint64_t bytes, Lease* lease);
   void check() const;

@@ -24,8 +24,12 @@ struct BrokerOptions {
   std::uint32_t worker_leases_max = 1'024;  // of one worker, whatever capacity it claims
   std::uint32_t waits_max = 10'000;         // unanswered WaitJob of one client
   std::uint32_t load_wait_ms = 60'000;  // for cases asked of the store; then they are asked again
-  // Results handed to the store and not yet durable; over it, nothing is dispatched.
+  // Results handed to the store and not yet durable; over it, nothing is dispatched, and over twice
+  // as much, results are not taken: workers keep them and send them again.
   std::uint64_t undurable_results_bytes_max = 64ULL << 20U;
+  // Leases ended or given out and chunks asked for in one step, before others get their turn. Only
+  // the leases of one worker are never divided.
+  std::uint32_t step_work_max = 1'000;
 };
 
 }  // namespace puzzled

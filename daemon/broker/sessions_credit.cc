@@ -33,7 +33,7 @@ void Sessions::dispatch() {
   const DispatchSize size{.target_us = core_.options.dispatch_target_us,
                           .cases_first = core_.options.dispatch_cases_first,
                           .cases_max = core_.options.dispatch_cases_max};
-  while (!core_.leases->store_is_behind()) {
+  while (!core_.leases->store_is_behind() && !core_.step_is_full()) {
     Profile* chosen = nullptr;
     std::optional<Turn> first;
     for (auto& [lanes, profile] : profiles_) {

@@ -166,6 +166,7 @@ void Window::load(Job& job) {
   job.backlog.pop_front();
   add(job, from).asked_ms = core_.step.steady_ms();
   ++job.loading_count;
+  core_.step.note_work();
   core_.step.load({.job = job.id,
                    .chunk_no = from.chunk_no,
                    .first_case = from.first_case,
@@ -175,7 +176,9 @@ void Window::load(Job& job) {
 }
 
 void Window::refill() {
-  while (const auto turn = core_.queue.first_hungry()) {
+  while (!core_.step_is_full()) {
+    const auto turn = core_.queue.first_hungry();
+    if (!turn) return;
     Job& job = core_.jobs->open(turn->job);
     if (!make_room(job, memory_bytes(job.backlog.front()))) return;
     load(job);

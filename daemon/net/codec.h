@@ -55,6 +55,20 @@ struct DaemonFacts {
   Boot boot;
   std::string database;
 };
+// How much is under way, and what keeps it from going on: the other half of `Version`.
+struct DaemonLoad {
+  std::string intake_paused;  // why; empty: it is not
+  bool is_slow = false;       // every commit waits, since the write-ahead log is nearly full
+  std::uint64_t store_queue_bytes = 0;
+  std::uint64_t log_bytes = 0;
+  std::uint64_t reader_age_ms = 0;
+  std::uint64_t clients = 0;
+  std::uint64_t unsent_bytes = 0;
+  std::uint64_t waiting_queries = 0;
+  std::uint64_t workers = 0;
+  std::uint64_t open_jobs = 0;
+  std::uint64_t leases = 0;
+};
 using JobViewOf = std::function<JobView(JobId)>;
 
 // All return a frame. A reply over the message limit becomes an Error with code TOO_LARGE.
@@ -62,8 +76,7 @@ std::string encode(const ClientMessage& what);
 // `view_of` adds what only the broker knows; asked once for each job of the answer.
 std::string encode(std::uint64_t request, const query::Answer& answer, const JobViewOf& view_of);
 std::string encode(std::uint64_t request, const std::vector<WorkerView>& workers);
-std::string encode(std::uint64_t request, const DaemonFacts& facts,
-                   const std::string& intake_paused);
+std::string encode(std::uint64_t request, const DaemonFacts& facts, const DaemonLoad& load);
 std::string encode_backup_done(std::uint64_t request, std::uint64_t bytes);
 
 // ---- Workers.

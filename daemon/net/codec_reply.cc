@@ -213,8 +213,7 @@ std::string encode(std::uint64_t request, const std::vector<WorkerView>& workers
   return finish(request, reply);
 }
 
-std::string encode(std::uint64_t request, const DaemonFacts& facts,
-                   const std::string& intake_paused) {
+std::string encode(std::uint64_t request, const DaemonFacts& facts, const DaemonLoad& load) {
   proto::ClientReply reply;
   proto::Version& to = *reply.mutable_version();
   to.set_version(PUZZLED_VERSION);
@@ -223,7 +222,18 @@ std::string encode(std::uint64_t request, const DaemonFacts& facts,
   to.set_started_ms(facts.started_ms);
   to.set_boot(facts.boot.value);
   to.set_database(facts.database);
-  to.set_intake_paused(intake_paused);
+  to.set_intake_paused(load.intake_paused);
+  proto::Load& of = *to.mutable_load();
+  of.set_slow(load.is_slow);
+  of.set_store_queue_bytes(load.store_queue_bytes);
+  of.set_log_bytes(load.log_bytes);
+  of.set_reader_age_ms(load.reader_age_ms);
+  of.set_clients(load.clients);
+  of.set_unsent_bytes(load.unsent_bytes);
+  of.set_waiting_queries(load.waiting_queries);
+  of.set_workers(load.workers);
+  of.set_open_jobs(load.open_jobs);
+  of.set_leases(load.leases);
   return finish(request, reply);
 }
 

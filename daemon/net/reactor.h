@@ -3,13 +3,13 @@
 //   records, loads  → the store's thread
 //   now             → sent at once
 //   when_durable    → held until the store reports the step's records durable, then sent
-// Queries go to the reader's thread; their answers are completed with live facts and sent.
+// Queries go to the reader's thread (read_queue.h); their answers are completed with live facts and
+// sent.
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <string>
-#include <unordered_map>
 #include <vector>
 #include <zmq.hpp>
 
@@ -17,6 +17,7 @@
 #include "daemon/net/codec.h"
 #include "daemon/net/local_workers.h"
 #include "daemon/net/options.h"
+#include "daemon/net/read_queue.h"
 #include "daemon/net/router.h"
 #include "daemon/net/upkeep.h"
 #include "daemon/net/waker.h"
@@ -55,19 +56,15 @@ class Reactor {
     std::uint64_t sequence = 0;  // of the store's work
     std::uint64_t step = 0;      // of the broker that gave its records
   };
-  struct OpenRead {
-    PeerId peer;
-    std::uint64_t request = 0;
-  };
-
   void wait();
   [[nodiscard]] std::int64_t next_deadline() const;
   void read_signals();
-  void read_workers();
+  bool read_workers();  // true: perhaps there is more
   void read_clients();
   void read_store();
   void read_answers();
   void keep_time();
+  void watch_store_queue(std::int64_t at);
 
   void handle_client(PeerId peer, codec::ClientInput input);
   void handle(PeerId peer, const message::Error& error);
@@ -90,6 +87,11 @@ class Reactor {
   void carry_out();
   void send(const Send& send);
   void reply(PeerId peer, std::uint64_t request, std::string frame);
+  void start_reads();
+  void client_gone(PeerId peer);
+  // Tells the broker why nothing new is taken, if that has changed.
+  void update_intake();
+  [[nodiscard]] codec::DaemonLoad load() const;
   void start_drain();
   void end_if_drained();
   [[nodiscard]] bool clients_may_speak() const;
@@ -115,8 +117,13 @@ class Reactor {
   std::uint64_t durable_step_ = 0;
   std::deque<Submitted> submitted_;  // works with records that are not durable yet
   std::deque<Held> held_;
-  std::uint64_t last_ticket_ = 0;
-  std::unordered_map<std::uint64_t, OpenRead> open_reads_;
+  ReadQueue reads_;
+
+  std::uint32_t worker_rounds_ = 0;    // in which clients were not read, one after the other
+  std::int64_t queue_over_since_ = 0;  // steady; the store's queue is over its limit; 0: it is not
+  std::string store_pause_;            // why the store takes nothing; empty: it does
+  std::string queue_pause_;            // likewise, because its queue is too long
+  std::uint64_t refused_connections_ = 0;  // since they were last logged
 };
 
 }  // namespace puzzled

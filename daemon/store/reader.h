@@ -1,11 +1,12 @@
 // All that clients may ask of the store, on a read-only connection of its own. Each question is
-// one short read transaction, opened after the question came.
+// one short read transaction, opened after the question came; pages end after snapshot_ms_max.
 #pragma once
 
 #include <string>
 
 #include "daemon/store/check.h"
 #include "daemon/store/options.h"
+#include "daemon/store/page_clock.h"
 #include "daemon/store/query.h"
 #include "daemon/store/results_page.h"
 #include "daemon/store/sqlite.h"
@@ -31,6 +32,7 @@ class Reader {
   bool find_job(JobId job, query::JobRow& row);
   std::string case_content(JobId job, std::uint32_t chunk_count, std::uint64_t case_no);
 
+  PageClock clock_;
   sqlite::Connection connection_;
   sqlite::Statement begin_;
   sqlite::Statement end_;

@@ -1,4 +1,6 @@
 // Store::recover(): what the broker starts from. Reads jobs, chunks and progress, no result rows.
+#include <sqlite3.h>
+
 #include <algorithm>
 
 #include "daemon/store/keys.h"
@@ -101,6 +103,8 @@ Recovery Store::recover() {
       read_chunks(chunks, job);
       read_attempts(attempts, job);
     }
+    // From now on there are more tries: whoever holds the lock is noticed soon, and said.
+    sqlite3_busy_timeout(connection_.handle(), static_cast<int>(options_.retry_ms));
     return recovery;
   } catch (const sqlite::Error& error) {
     throw failure(error);

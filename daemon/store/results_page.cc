@@ -11,7 +11,9 @@
 namespace puzzled {
 namespace {
 
-constexpr std::uint64_t kRowBytes = 64;     // what a row costs besides its texts
+constexpr std::uint64_t kRowBytes = 64;  // what a row costs besides its texts
+// Chunks that SQLite may pass over before the page's time is looked at.
+constexpr std::uint64_t kWalkChunksMax = 1'000;
 constexpr std::size_t kNamesMax = 100'000;  // remembered worker names and solver versions
 
 // The literal beginning of a glob.
@@ -47,7 +49,8 @@ ResultsPager::ResultsPager(sqlite::Connection& connection, const StoreOptions& o
       version_(connection, "SELECT version FROM solver_versions WHERE id = ?"),
       files_(connection) {}
 
-query::ResultsPage ResultsPager::page(const query::ListResults& query, const Job& job) {
+query::ResultsPage ResultsPager::page(const query::ListResults& query, const Job& job,
+                                      const PageClock& clock) {
   const sqlite::ResetAtEnd reset(chunks_);
   choose_verdicts(query, job);
   glob_prefix_ = literal_prefix(query.label_glob);
@@ -59,7 +62,8 @@ query::ResultsPage ResultsPager::page(const query::ListResults& query, const Job
   std::uint64_t bytes = 0;
   std::uint64_t next = query.after_case + 1;
   while (next != 0 && next <= job.case_count && !wanted_.empty()) {
-    if (steps_ + files_.lookups() >= kPageStepsMax) {
+    const bool is_further = next - 1 > query.after_case;
+    if (steps_ + files_.lookups() >= kPageStepsMax || (is_further && clock.is_over())) {
       page.more = true;
       page.next_after = next - 1;
       break;
@@ -116,7 +120,8 @@ void ResultsPager::next_chunk() {
 
 void ResultsPager::start_walk(const query::ListResults& query, const Job& job, std::uint64_t from) {
   const std::uint32_t chunk_no = chunk_of(query.job, job.chunk_count, from);
-  const std::uint64_t left = kPageStepsMax - std::min(steps_, kPageStepsMax - 1);
+  const std::uint64_t left =
+      std::min(kWalkChunksMax, kPageStepsMax - std::min(steps_, kPageStepsMax - 1));
   walk_end_ = static_cast<std::uint32_t>(std::min<std::uint64_t>(job.chunk_count, chunk_no + left));
   chunks_.reset();
   chunks_.bind(keys::chunk(query.job, chunk_no), keys::chunk(query.job, walk_end_),

@@ -9,13 +9,14 @@
 
 #include "daemon/store/file_table.h"
 #include "daemon/store/options.h"
+#include "daemon/store/page_clock.h"
 #include "daemon/store/query.h"
 #include "daemon/store/sqlite.h"
 
 namespace puzzled {
 
-// Lookups of one page at most, at about a microsecond each: bounds how long a page holds its
-// snapshot. A page that ends by it has `more` set, perhaps without any row.
+// Lookups of one page at most, at about a microsecond each. A page that ends by it, or by its time,
+// has `more` set, perhaps without any row.
 inline constexpr std::uint64_t kPageStepsMax = 20'000;
 
 class ResultsPager {
@@ -28,7 +29,8 @@ class ResultsPager {
     std::uint64_t file_count = 0;
     bool cancelled = false;
   };
-  query::ResultsPage page(const query::ListResults& query, const Job& job);
+  // Gets at least one case further before `clock` is asked.
+  query::ResultsPage page(const query::ListResults& query, const Job& job, const PageClock& clock);
   // The result of one case; false: it has none. Leaves `label` alone.
   bool read_result(JobId job, std::uint64_t case_no, bool with_answer, query::ResultRow& row);
   // Number of the chunk that holds the case. REQUIRES: 1 <= case_no <= job.case_count.

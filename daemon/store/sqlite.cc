@@ -37,6 +37,8 @@ bool Error::disk_full() const {
 
 bool Error::busy() const { return (code_ & 0xff) == SQLITE_BUSY; }
 
+bool Error::passes() const { return busy() || (code_ & 0xff) == SQLITE_NOMEM; }
+
 Error corrupt(const std::string& text) { return {SQLITE_CORRUPT, 0, text}; }
 
 Connection::Connection(const std::string& path, Mode mode) {

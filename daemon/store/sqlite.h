@@ -22,6 +22,7 @@ class Error : public std::runtime_error {
   [[nodiscard]] int code() const { return code_; }
   [[nodiscard]] bool disk_full() const;  // SQLITE_FULL, or ENOSPC or EDQUOT before any sync
   [[nodiscard]] bool busy() const;       // another process holds the lock
+  [[nodiscard]] bool passes() const;     // busy, or no memory: nothing is wrong with the file
 
  private:
   int code_;

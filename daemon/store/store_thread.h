@@ -20,7 +20,9 @@ namespace puzzled {
 class Store;  // daemon/store/store.h: synchronous, all the SQL
 
 // The only writer. First in, first out; everything that is queued when a transaction begins goes
-// into that transaction (group commit), at most options.commit_rows_max result rows.
+// into that transaction (group commit), at most options.commit_rows_max result rows. While it
+// cannot write (no room, a foreign lock, a full write-ahead log) it says so once for each reason,
+// and tries again every options.retry_ms.
 class StoreThread {
  public:
   struct Work {
@@ -57,6 +59,13 @@ class StoreThread {
   std::vector<Report> take();
   // Bytes of cases and results handed in and not yet durable.
   [[nodiscard]] std::uint64_t queued_bytes() const;
+  // Any thread.
+  struct Health {
+    std::uint64_t log_bytes = 0;      // the write-ahead log
+    std::uint64_t reader_age_ms = 0;  // how long a reader has kept it from starting again
+    bool slow = false;                // every transaction waits for a while, because of that
+  };
+  [[nodiscard]] Health health() const;
 
  private:
   struct Impl;
@@ -70,7 +79,8 @@ class ReadThread {
   struct Answered {
     std::uint64_t ticket = 0;
     query::Answer answer;
-    std::string error;  // not empty: the read failed, `answer` means nothing
+    std::string error;        // not empty: the read failed, `answer` means nothing
+    bool is_damaged = false;  // then the daemon must stop with exit code 74; `error` says why
   };
   ReadThread(const std::string& database_path, StoreOptions options, std::function<void()> wake);
   ~ReadThread();

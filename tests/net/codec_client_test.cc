@@ -370,9 +370,12 @@ TEST(ClientCodec, EncodesTheOtherAnswers) {
   worker.solvers = {"bishops/staircase"};
   EXPECT_EQ(parse(codec::encode(1, std::vector{worker})).workers_page().workers(0).solvers(0),
             "bishops/staircase");
-  const auto version = parse(codec::encode(1, codec::DaemonFacts{1, 2, {3}, "db"}, "disk full"));
+  const auto version =
+      parse(codec::encode(1, codec::DaemonFacts{1, 2, {3}, "db"},
+                          codec::DaemonLoad{.intake_paused = "disk full", .reader_age_ms = 17}));
   EXPECT_EQ(version.version().boot(), 3U);
   EXPECT_EQ(version.version().intake_paused(), "disk full");
+  EXPECT_EQ(version.version().load().reader_age_ms(), 17U);
 }
 
 TEST(ClientCodec, AnAnswerOverTheMessageLimitIsAnError) {

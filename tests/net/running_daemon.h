@@ -43,6 +43,7 @@ class Folder {
 struct DaemonSettings {
   BrokerOptions broker;
   NetOptions net;
+  StoreOptions store;
 };
 
 class RunningDaemon {
@@ -52,13 +53,13 @@ class RunningDaemon {
         worker_lock_("ipc://" + folder + "/worker.sock", false) {
     if (::pipe(signals_) != 0) throw std::runtime_error("pipe");
     const std::string database = folder + "/puzzled.db";
-    auto store = Store::open(database, {});
+    auto store = Store::open(database, settings.store);
     Recovery recovery = store->recover();
     boot_ = recovery.boot.value;
     const auto wake = [this] { waker_.wake(); };
     broker_ = std::make_unique<Broker>(settings.broker, std::move(recovery));
-    store_ = std::make_unique<StoreThread>(std::move(store), StoreOptions{}, wake);
-    reads_ = std::make_unique<ReadThread>(database, StoreOptions{}, wake);
+    store_ = std::make_unique<StoreThread>(std::move(store), settings.store, wake);
+    reads_ = std::make_unique<ReadThread>(database, settings.store, wake);
     codec::silence_protobuf();
     reactor_ = std::make_unique<Reactor>(
         context_, settings.net, Reactor::Parts{*broker_, *store_, *reads_, waker_, signals_[0]},

@@ -51,7 +51,8 @@ TEST_F(RecoveryTest, AnUnsealedJobComesWithItsHashes) {
   EXPECT_EQ(job.case_count, 5U);
   EXPECT_EQ(job.file_count, 1U);
   EXPECT_EQ(job.done_count, 0U);
-  const std::vector<std::uint64_t> hashes = {0xf000000000000000ULL, 0xf000000000000001ULL};
+  const std::vector<std::uint64_t> hashes = {insert_chunk(3, 0, 1, 2, 1, {{"a", 1, 5}}).hash,
+                                             insert_chunk(3, 1, 3, 3).hash};
   EXPECT_EQ(job.chunk_hashes, hashes);
   EXPECT_EQ(job.digest,
             wire::fold_digest(wire::fold_digest(wire::kEmptyDigest, hashes[0]), hashes[1]));

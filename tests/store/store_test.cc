@@ -125,8 +125,8 @@ TEST_F(StoreTest, MovesTheLogIntoTheDatabase) {
   std::uint64_t largest = 0;
   for (ChunkNo i = 0; i < 200; ++i) {
     write(*store_, {insert_chunk(1, i, 1 + i * std::uint64_t{50}, 50)});
-    store_->checkpoint_if_due();
-    largest = std::max(largest, store_->wal_bytes());
+    store_->log().checkpoint_if_due();
+    largest = std::max(largest, store_->log().bytes());
   }
   EXPECT_LT(largest, 256U << 10U);
   EXPECT_GT(largest, 0U);

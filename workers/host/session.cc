@@ -10,6 +10,8 @@ namespace {
 
 // How long a worker in a hurry (told twice to go) waits for answers to its last results.
 constexpr std::int64_t kHastyWaitMs = 1'000;
+// The longest pause between two times that results are sent which were not answered.
+constexpr std::int64_t kResendMaxMs = 60'000;
 
 }  // namespace
 
@@ -370,7 +372,9 @@ void Session::send_part(LeaseId id, Lease& lease, std::uint32_t number) {
   Part& part = lease.parts.at(number);
   const std::int64_t first =
       std::int64_t{options_.resend_intervals} * options_.heartbeat_interval_ms;
-  part.resend_after_ms = part.resend_after_ms == 0 ? first : part.resend_after_ms * 2;
+  part.resend_after_ms = part.resend_after_ms == 0
+                             ? first
+                             : std::min(part.resend_after_ms * 2, std::max(first, kResendMaxMs));
   part.resend_at_ms = now_ms_ + part.resend_after_ms;
   out_->messages.emplace_back(
       message::Results{boot_, id, lease.attempt, number, part.results, part.busy_us, capacity()});
