@@ -235,6 +235,14 @@ void Sessions::timer(WorkerNo worker, std::int64_t at_ms) {
   arm(session);
 }
 
+void Sessions::forgive_silence(std::int64_t late_ms) {
+  for (const auto& [peer, session] : by_peer_) {
+    session->heard_ms = core_.step.steady_ms();
+    session->progress_ms += late_ms;
+  }
+  core_.leases->postpone(late_ms);
+}
+
 void Sessions::drop(Session& session, Leave how) {
   // It had said that it is on its way out (a drain, SIGTERM, a pre-emption): whatever became of it
   // then is no sign against what it was still solving.

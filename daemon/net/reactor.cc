@@ -10,6 +10,7 @@
 #include <csignal>
 #include <utility>
 
+#include "daemon/net/accept.h"
 #include "proto/base/assert.h"
 #include "proto/base/fatal.h"
 
@@ -108,6 +109,11 @@ void Reactor::keep_time() {
   for (const PeerId peer : std::exchange(gone, {})) step(event::ClientGone{peer});
   workers_.forget_idle(at, options_.client_idle_ms, gone);
   for (const PeerId peer : gone) step(event::WorkerGone{peer});
+  if (const std::uint64_t refused = refused_connections(); refused > told_refused_) {
+    spdlog::warn("refused {} connections: all file descriptors are used; raise 'ulimit -n'",
+                 refused - told_refused_);
+    told_refused_ = refused;
+  }
 }
 
 // ---- What comes in.
