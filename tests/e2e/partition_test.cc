@@ -38,6 +38,7 @@ class PartitionTest : public FaultsTest {
     if (cable.exit_code != 0) GTEST_SKIP() << "no virtual cable: " << cable.err;
     must({"ip", "-n", here_, "addr", "add", std::string(kDaemonAddress) + "/24", "dev", "cable"});
     must({"ip", "-n", there_, "addr", "add", std::string(kWorkerAddress) + "/24", "dev", "cable"});
+    must({"ip", "-n", here_, "link", "set", "lo", "up"});
     must({"ip", "-n", there_, "link", "set", "cable", "up"});
     plug(true);
     daemon_prefix_ = in_namespace(here_);
