@@ -14,6 +14,11 @@ class RecoveryTest : public ::testing::Test {
     store_ = Store::open(path_, {});
     return store_->recover();
   }
+  // REQUIRES: the store is closed.
+  void set_boot(std::int64_t boot) {
+    sqlite::Connection connection(path_, sqlite::Connection::Mode::kReadWrite);
+    connection.exec("UPDATE meta SET boot = " + std::to_string(boot));
+  }
 
   TemporaryFolder folder_;
   std::string path_ = folder_.file("puzzled.db");
@@ -41,7 +46,7 @@ TEST_F(RecoveryTest, TheBootNumberRisesAndIsCommittedFirst) {
 TEST_F(RecoveryTest, TheBootNumberRisesThoughTheClockWasSetBack) {
   constexpr std::int64_t kFuture = 9'000'000'000'000;
   store_.reset();
-  look(path_, "UPDATE meta SET boot = " + std::to_string(kFuture) + " RETURNING boot");
+  set_boot(kFuture);
   EXPECT_EQ(reopen().boot, Boot{kFuture + 1});
 }
 
@@ -51,7 +56,7 @@ TEST_F(RecoveryTest, ABootNumberThatWasForgottenIsNotUsedAgain) {
   const std::int64_t before = look(path_, "SELECT boot FROM meta");
   const Boot forgotten = reopen().boot;
   store_.reset();
-  look(path_, "UPDATE meta SET boot = " + std::to_string(before) + " RETURNING boot");
+  set_boot(before);
   EXPECT_GT(reopen().boot, forgotten);
 }
 
