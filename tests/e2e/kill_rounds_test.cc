@@ -200,7 +200,7 @@ class KillRoundsTest : public FaultsTest {
 };
 
 TEST_F(KillRoundsTest, EveryResultIsThereOnceAndRight) {
-  const Plan plan = is_long() ? Plan{300, 50'000} : Plan{12, 2'000};
+  const Plan plan = is_long() ? Plan{300, 50'000} : Plan{8, 1'500};
   const std::string input = bishops_file(plan.cases);
   daemon_.emplace(start_daemon({"--workers", "0"}));
   ASSERT_EQ(submit({"bishops", file("main.in", input), "--solver", "slow"}), "1");
