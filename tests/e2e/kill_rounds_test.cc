@@ -19,8 +19,9 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr std::size_t kWorkers = 2;        // that the test starts, beside the daemon's own one
-constexpr std::size_t kSideCases = 3'000;  // of each job that comes in meanwhile
+constexpr std::size_t kWorkers = 2;          // that the test starts, beside the daemon's own one
+constexpr std::size_t kSideCases = 3'000;    // at least, of each job that comes in meanwhile
+constexpr std::size_t kLongUpload = 20'000;  // of those that are cut off
 // Between two deaths of solver processes under one worker it must have got on with so many cases:
 // a case whose process dies twice in a row is CRASHED, and rightly so.
 constexpr std::uint64_t kCasesBetween = 200;
@@ -107,23 +108,25 @@ class KillRoundsTest : public FaultsTest {
       ++deaths_["waiting client"];
       return;
     }
-    // In the middle of its upload, more often than not.
-    start_side();
-    let_time_pass(60);
+    // In the middle of its upload: some time after its job has come into being.
+    start_side(kLongUpload);
     Side& side = sides_.back();
+    const std::string there = "SELECT count(*) FROM jobs WHERE name = '" + side.name + "'";
+    ASSERT_TRUE(eventually([&] { return number_in_store(there) > 0 || !side.client->running(); }));
+    let_time_pass(20);
     if (!side.client->running()) return;
     kill_and_wait(*side.client);
     side.client.reset();
     ++deaths_["uploading client"];
   }
 
-  void start_side() {
+  void start_side(std::size_t cases_min) {
     Side side;
     side.name = "side-" + std::to_string(sides_.size());
-    side.input = bishops_file(kSideCases + random(kSideCases));
+    side.input = bishops_file(cases_min + random(kSideCases));
     side.file = file(side.name + ".in", side.input);
-    side.client = std::make_unique<Process>(
-        start({kCtl, "submit", "bishops", side.file, "--name", side.name}));
+    side.client = std::make_unique<Process>(start(
+        {kCtl, "--connect-timeout", "60s", "submit", "bishops", side.file, "--name", side.name}));
     sides_.push_back(std::move(side));
   }
 
@@ -140,7 +143,7 @@ class KillRoundsTest : public FaultsTest {
   void resume_sides() {
     for (Side& side : sides_) {
       if (side.client) continue;
-      Arguments command = {kCtl, "submit", "bishops", side.file};
+      Arguments command = {kCtl, "--connect-timeout", "60s", "submit", "bishops", side.file};
       if (const auto job = job_named(side.name)) {
         command.insert(command.end(), {"--resume", *job});
         ++resumed_;
@@ -183,7 +186,7 @@ class KillRoundsTest : public FaultsTest {
       EXPECT_EQ(ended->exit_code, 0) << ended->err;
       const auto job = job_named(side.name);
       ASSERT_TRUE(job.has_value()) << side.name;
-      EXPECT_EQ(ctl({"wait", *job}).exit_code, 0);
+      EXPECT_EQ(ctl({"--connect-timeout", "60s", "wait", *job}).exit_code, 0);
       expect_right(*job, side.input);
     }
     EXPECT_EQ(number_in_store("SELECT count(*) FROM jobs"), sides_.size() + 1);
@@ -210,7 +213,7 @@ TEST_F(KillRoundsTest, EveryResultIsThereOnceAndRight) {
   start_all();
   for (int i = 1; i <= plan.rounds && !HasFailure(); ++i) {
     SCOPED_TRACE("round " + std::to_string(i));
-    if (i % 3 == 0) start_side();
+    if (i % 3 == 0) start_side(kSideCases);
     round();
     start_all();
     resume_sides();
