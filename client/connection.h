@@ -94,6 +94,7 @@ class Connection {
   bool ping_sent_ = false;
   Clock::time_point silent_since_;  // last sign of life, or when a first request was sent
   Clock::time_point opened_at_;
+  Clock::time_point looked_at_;  // at the silence, the last time
 };
 
 }  // namespace puzzled::client

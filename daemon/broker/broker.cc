@@ -69,6 +69,16 @@ struct Broker::Impl {
     }
   }
 
+  // If this step comes much later than was asked for, it was this process that was away: stopped,
+  // or starved. What the workers said meanwhile still waits to be read, so their silence says
+  // nothing yet.
+  void forgive_own_absence() {
+    const std::int64_t due_ms = core.timers.next();
+    if (due_ms == kNever) return;
+    const std::int64_t late_ms = core.step.steady_ms() - due_ms;
+    if (late_ms >= core.options.heartbeat_interval_ms) sessions.forgive_silence(late_ms);
+  }
+
   [[nodiscard]] std::string why_waiting(const broker::Job& job) const;
 
   bool started = false;
@@ -92,6 +102,7 @@ void Broker::step(const Now& now, Event event, Effects& effects) {
   impl.last_steady_ms = now.steady_ms;
   impl.core.step.begin(now, effects);
   if (!std::exchange(impl.started, true)) impl.jobs.start();
+  impl.forgive_own_absence();
   // The event before the timers: whoever speaks now is not silent, however late we come to it.
   std::visit([&](auto&& e) { impl.on(std::forward<decltype(e)>(e)); }, std::move(event));
   impl.run_timers();

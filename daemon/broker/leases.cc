@@ -215,13 +215,7 @@ void Leases::end(Lease& lease, Blame blame) {
       }
     }
   }
-  // A worker begins its leases in their order, as many as it has slots.
-  const auto begun = std::min<std::size_t>(lease.session->slots, lease.session->leases.size());
-  const auto end = lease.session->leases.begin() + static_cast<std::ptrdiff_t>(begun);
-  if (blame == Blame::kCharge && !said &&
-      std::find(lease.session->leases.begin(), end, lease.id) != end) {
-    core_.suspects->note_lost(lease);
-  }
+  if (blame == Blame::kCharge && !said && may_have_begun(lease)) core_.suspects->note_lost(lease);
   requeue_open(lease);
   core_.step.note_work();
   const LeaseId id = lease.id;
@@ -229,6 +223,19 @@ void Leases::end(Lease& lease, Blame blame) {
   leases_.erase(id);
   settle_chunks(core_, job, std::move(chunks));
   core_.jobs->finish_if_done(job);  // the last case may have been quarantined
+}
+
+// A worker begins its leases in their order, as many as it has slots, and a suspect only by itself.
+bool Leases::may_have_begun(const Lease& lease) const {
+  std::uint32_t begun = 0;
+  for (const LeaseId id : lease.session->leases) {
+    const bool alone = leases_.at(id)->alone;
+    if (begun == lease.session->slots || (alone && begun > 0)) return false;
+    if (id == lease.id) return true;
+    if (alone) return false;
+    ++begun;
+  }
+  return false;
 }
 
 // The lease no longer holds cases; it counts for nobody any more.

@@ -59,6 +59,8 @@ class Leases {
   // Ends the leases that have run out, tells the worker so; false: there was none.
   bool end_expired(Session& session);
   void end_all(Session& session, Blame blame);
+  // Time that is not to count against any of them.
+  void postpone(std::int64_t ms);
   // The job is cancelled: its leases end, its workers are told.
   void revoke(Job& job);
 
@@ -91,6 +93,7 @@ class Leases {
   void count_results(Lease& lease, ResultSet& results, std::vector<record::ResultRow>& rows);
   void requeue_open(Lease& lease);
   void end(Lease& lease, Blame blame);
+  [[nodiscard]] bool may_have_begun(const Lease& lease) const;
   void detach(Lease& lease);
   static void settle_chunks(Core& core, Job& job, std::vector<OpenChunk*> chunks);
   // The chunks of its open positions. Those of other positions may be gone already.

@@ -47,6 +47,13 @@ bool Leases::end_expired(Session& session) {
   return !expired.empty();
 }
 
+void Leases::postpone(std::int64_t ms) {
+  for (const auto& [id, lease] : leases_) {
+    lease->dispatched_ms += ms;
+    lease->progress_ms += ms;
+  }
+}
+
 void Leases::heartbeat(Session& session, event::WorkerHeartbeat&& heartbeat) {
   const std::int64_t now = core_.step.steady_ms();
   std::ranges::sort(heartbeat.leases);

@@ -80,6 +80,8 @@ class Sessions {
   void connection_gone(PeerId peer);
   void drain();
   void timer(WorkerNo worker, std::int64_t at_ms);
+  // Nobody listened for that long: every worker has its liveness again, every lease its deadline.
+  void forgive_silence(std::int64_t late_ms);
 
   // Serves the ready queue as long as there are cases and workers for them.
   void dispatch();

@@ -11,6 +11,7 @@
 #include <csignal>
 #include <utility>
 
+#include "daemon/net/accept.h"
 #include "daemon/net/clock.h"
 #include "proto/base/assert.h"
 
@@ -117,6 +118,11 @@ void Reactor::keep_time() {
   for (const PeerId peer : std::exchange(gone, {})) client_gone(peer);
   workers_.forget_idle(at, options_.client_idle_ms, gone);
   for (const PeerId peer : gone) step(event::WorkerGone{peer});
+  if (const std::uint64_t refused = refused_connections(); refused > told_refused_) {
+    spdlog::warn("refused {} connections: all file descriptors are used; raise 'ulimit -n'",
+                 refused - told_refused_);
+    told_refused_ = refused;
+  }
 }
 
 // A short excess only means that clients wait for a moment. A disk that stays behind is a reason

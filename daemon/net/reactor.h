@@ -109,6 +109,7 @@ class Reactor {
   int exit_code_ = 0;
   std::int64_t drain_deadline_ms_ = 0;  // steady; while draining
   std::int64_t sweep_ms_ = 0;           // steady; when idle peers are looked for next
+  std::uint64_t told_refused_ = 0;      // connections, in the log
 
   Effects effects_;
   std::vector<Send> to_send_;

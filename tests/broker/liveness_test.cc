@@ -41,6 +41,20 @@ TEST_F(Liveness, AnyMessageCountsAndHeartbeatsAreAnswered) {
   EXPECT_EQ(d.broker->leases(), 1U);
 }
 
+// The daemon was stopped, and what the workers said meanwhile comes in one after the other.
+TEST_F(Liveness, WhoeverWasNotListenedToIsNotSilent) {
+  d.ready(2, 2);
+  d.ready(3, 3);
+  d.now.steady_ms += 3'600'000;
+  d.heartbeat(1, {1});
+  EXPECT_EQ(d.broker->workers(d.now).size(), 3U);
+  EXPECT_EQ(d.broker->leases(), 1U) << "it has not missed its deadline either";
+  d.tick_after(2'000);
+  d.heartbeat(2, {});
+  d.tick_after(1'000);
+  EXPECT_EQ(d.broker->workers(d.now).size(), 1U) << "these had their time to speak";
+}
+
 TEST_F(Liveness, UnknownPeersAreAskedWhoTheyAre) {
   d.heartbeat(9, {5});
   ASSERT_EQ(d.sent_now<message::Welcome>().size(), 1U);

@@ -142,7 +142,10 @@ void Tables::add(const record::InsertAttempt& r) {
 }
 
 void Tables::add(const record::RetractAttempt& r) {
-  std::erase_if(open_row(r.job).attempts, [&](const RecoveredAttempt& attempt) {
+  // Others may have graded the case, and finished the job, before its worker came back.
+  const auto job = jobs.find(r.job);
+  require(job != jobs.end(), 0, [] { return "a charge is taken back in no job"; });
+  std::erase_if(job->second.attempts, [&](const RecoveredAttempt& attempt) {
     return attempt.case_no == r.case_no && attempt.start_id == r.start_id;
   });
 }
