@@ -117,6 +117,7 @@ void FakeBroker::serve() {
     ClientReply reply;
     reply.set_id(request.id());
     if (faults_.silent || !handle(request, reply)) continue;
+    if (spoil_reply) spoil_reply(reply);
     router.send(peer, zmq::send_flags::sndmore);
     router.send(zmq::buffer(wire::encode(wire::Role::kBroker, reply)), zmq::send_flags::none);
   }

@@ -1,5 +1,5 @@
-// A daemon in this process: real broker, store, threads and reactor over ipc in a temporary
-// folder; and peers that speak the protocol by hand.
+// A daemon in this process: real broker, store, threads and reactor over ipc in a temporary folder
+// and over TCP on free ports of loopback; and peers that speak the protocol by hand.
 #pragma once
 
 #include <sys/signalfd.h>
@@ -65,6 +65,9 @@ class RunningDaemon {
         codec::DaemonFacts{1, 2, {boot_}, database});
     listen(reactor_->client_socket(), client_lock_, false);
     listen(reactor_->worker_socket(), worker_lock_, false);
+    const EndpointLock any_port("tcp://127.0.0.1:*");
+    client_tcp_ = listen(reactor_->client_socket(), any_port, false);
+    worker_tcp_ = listen(reactor_->worker_socket(), any_port, false);
     loop_ = std::thread([this] { exit_code_ = reactor_->run(); });
   }
   ~RunningDaemon() {
@@ -91,10 +94,15 @@ class RunningDaemon {
   [[nodiscard]] std::uint64_t boot() const { return boot_; }
   [[nodiscard]] const std::string& client_endpoint() const { return client_lock_.endpoint(); }
   [[nodiscard]] const std::string& worker_endpoint() const { return worker_lock_.endpoint(); }
+  // The same sockets over TCP.
+  [[nodiscard]] const std::string& client_tcp() const { return client_tcp_; }
+  [[nodiscard]] const std::string& worker_tcp() const { return worker_tcp_; }
 
  private:
   EndpointLock client_lock_;
   EndpointLock worker_lock_;
+  std::string client_tcp_;
+  std::string worker_tcp_;
   zmq::context_t context_;
   Waker waker_;
   int signals_[2] = {-1, -1};

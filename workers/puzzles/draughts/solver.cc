@@ -12,7 +12,6 @@ namespace {
 // Squares within a border one square wide, so that a step off the board needs no test.
 constexpr int kStride = kSide + 2;
 constexpr int kPadded = kStride * kStride;
-constexpr int kDiagonals = 2 * kSide + 3;
 
 constexpr int padded(int row, int column) { return (row + 1) * kStride + column + 1; }
 
