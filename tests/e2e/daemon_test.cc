@@ -149,7 +149,7 @@ TEST_F(DaemonTest, ADeadWorkerIsReplaced) {
 class RestartTest : public DaemonTest, public ::testing::WithParamInterface<int> {};
 
 TEST_P(RestartTest, InTheMiddleOfAnUpload) {
-  constexpr std::size_t kMany = 400'000;
+  constexpr std::size_t kMany = 200'000;
   auto daemon = std::make_unique<Process>(start_daemon());
   Process upload = start({kCtl, "submit", "bishops", file("many.in", bishops_file(kMany))});
   // Stop the client as soon as something has come in, so that it is the middle for certain.
@@ -175,7 +175,7 @@ TEST_P(RestartTest, InTheMiddleOfAnUpload) {
 }
 
 TEST_P(RestartTest, InTheMiddleOfAJob) {
-  constexpr std::size_t kMany = 200'000;
+  constexpr std::size_t kMany = 100'000;
   auto daemon = std::make_unique<Process>(start_daemon());
   const std::string input = file("many.in", bishops_file(kMany));
   const std::string job = submit({"bishops", input});

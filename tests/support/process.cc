@@ -91,8 +91,12 @@ Process::Process(const std::vector<std::string>& command, const Options& options
   if (!options.working_folder.empty()) {
     posix_spawn_file_actions_addchdir_np(&files, options.working_folder.c_str());
   }
-  const int error = ::posix_spawn(&pid_, arguments.front().c_str(), &files, nullptr,
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  const int error = ::posix_spawn(&pid_, arguments.front().c_str(), &files, &attributes,
                                   pointers(arguments).data(), pointers(environment).data());
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&files);
   if (error != 0) {
     throw std::runtime_error("cannot start " + command.front() + ": " + std::strerror(error));
@@ -107,9 +111,10 @@ Process::Process(Process&& other) noexcept
       err_path_(std::move(other.err_path_)) {}
 
 Process::~Process() {
-  if (pid_ == 0 || !running()) return;
-  signal(SIGKILL);
-  ::waitpid(pid_, &status_, 0);
+  if (pid_ == 0) return;
+  const bool was_running = running();
+  ::kill(-pid_, SIGKILL);  // the group outlives its first process
+  if (was_running) ::waitpid(pid_, &status_, 0);
 }
 
 void Process::signal(int number) const {

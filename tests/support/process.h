@@ -40,7 +40,8 @@ struct Ended {
   std::string err;
 };
 
-// One running program. Killed when the object goes, if it still runs then.
+// One running program, in a process group of its own. When the object goes, the program and what it
+// has started are killed, if they still run then.
 class Process {
  public:
   struct Options {
