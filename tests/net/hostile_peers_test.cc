@@ -118,6 +118,13 @@ class HostilePeers : public testing::Test {
     EXPECT_TRUE(client.ask(wait_job(9, job)).has_job_done());
     const auto status = client.ask(get_job(10, job)).job_status();
     EXPECT_EQ(status.done_count(), 2U);
+    leave(worker);
+  }
+  // So that nothing more is dispatched to it.
+  static void leave(ScriptedWorker& worker) {
+    proto::FromWorker goodbye;
+    goodbye.mutable_goodbye()->set_reason("done");
+    worker.send(test::frame(goodbye));
   }
   void expect_service(char id) {
     expect_service(daemon_->client_endpoint(), daemon_->worker_endpoint(), id);
@@ -278,6 +285,7 @@ TEST_F(HostilePeers, AClientThatNeverReadsIsCutOff) {
   worker.wait_for(proto::ToWorker::kWelcome);
   worker.grade_all(1);
   EXPECT_TRUE(client.ask(wait_job(5, job)).has_job_done());
+  leave(worker);
   expect_service('b');
 }
 
@@ -319,9 +327,7 @@ TEST_F(HostilePeers, WorkersThatLieChangeNoResult) {
     ScriptedWorker good(daemon_->worker_endpoint());
     good.send(test::frame(test::ready('g')));
     good.wait_for(proto::ToWorker::kWelcome);
-    proto::FromWorker goodbye;
-    goodbye.mutable_goodbye()->set_reason("caught");
-    liar.send(test::frame(goodbye));
+    leave(liar);
     good.grade_all(2);
   }
   EXPECT_TRUE(client.ask(wait_job(5, job)).has_job_done());
