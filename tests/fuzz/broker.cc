@@ -3,8 +3,10 @@
 // decode at the other side, every request gets at most one, every case at most one result.
 #include "daemon/broker/broker.h"
 
+#include <array>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "daemon/net/codec.h"
 #include "tests/fuzz/broker_script.h"
@@ -42,17 +44,20 @@ class Daemon {
   Daemon() : broker_(small_options(), first_boot()) {}
 
   void carry_out(std::uint8_t op, std::string_view body) {
-    const std::uint64_t peer = op % fuzz::kPeers;
+    const std::uint64_t number = op % fuzz::kPeers;
+    // A connection that is gone comes back as another.
+    const std::uint64_t peer = number + connections_[number] * fuzz::kConnectionStep;
     switch (static_cast<fuzz::Op>(op / fuzz::kPeers % fuzz::kOps)) {
       case fuzz::Op::kClient:
         return receive_client(fuzz::kFirstClient + peer, body);
       case fuzz::Op::kWorker:
         return receive_worker(fuzz::kFirstWorker + peer, body);
       case fuzz::Op::kPause:
-        now_.steady_ms += fuzz::pause_ms(peer);
-        now_.wall_ms += fuzz::pause_ms(peer);
+        now_.steady_ms += fuzz::pause_ms(number);
+        now_.wall_ms += fuzz::pause_ms(number);
         return step(event::Tick{});
       case fuzz::Op::kGone:
+        ++connections_[number];
         open_requests_.erase(fuzz::kFirstClient + peer);
         step(event::ClientGone{{fuzz::kFirstClient + peer}});
         return step(event::WorkerGone{{fuzz::kFirstWorker + peer}});
@@ -157,6 +162,7 @@ class Daemon {
 
   Broker broker_;
   Now now_{1'000, 1'700'000'000'000};
+  std::array<std::uint64_t, fuzz::kPeers> connections_{};
   std::uint64_t effects_step_ = 0;
   std::uint64_t durable_step_ = 0;
   std::vector<Send> held_;

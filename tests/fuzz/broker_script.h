@@ -11,6 +11,7 @@ inline constexpr std::uint8_t kOps = 5;
 inline constexpr std::uint8_t kPeers = 3;
 inline constexpr std::uint64_t kFirstClient = 1;  // peers' ids
 inline constexpr std::uint64_t kFirstWorker = 101;
+inline constexpr std::uint64_t kConnectionStep = 1'000;
 
 constexpr std::uint8_t op_byte(Op op, std::uint8_t peer) {
   return static_cast<std::uint8_t>(static_cast<std::uint8_t>(op) * kPeers + peer);

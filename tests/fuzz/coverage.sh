@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Line coverage that the seeds, the regressions and the corpora of earlier runs of run.sh reach in
-# the code that reads what others wrote: the codecs, the wire, the puzzles' parsers. Builds with the
-# preset `coverage`; needs clang and llvm. Exits with 1 if a file is below 90 % of its lines.
+# the code that reads what others wrote: the codecs, the wire, the puzzles' parsers. The daemon's
+# replies (codec_reply) are reached by the codec's tests. Builds with the preset `coverage`; needs
+# clang and llvm. Exits with 1 if a file is below 90 % of its lines.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -22,9 +23,13 @@ for folder in "$out"/seeds/*; do
     "build/fuzz/corpus/$target" "tests/fuzz/regressions/$target" >/dev/null
   objects+=(-object "$out/bin/fuzz_$target")
 done
+for test in codec_client_test codec_worker_test; do
+  LLVM_PROFILE_FILE=$profiles/$test.profraw "$out/bin/$test" >/dev/null
+  objects+=(-object "$out/bin/$test")
+done
 llvm-profdata merge -o "$profiles/all.profdata" "$profiles"/*.profraw
 
-sources=(proto/wire.cc daemon/net/fields.cc daemon/net/codec_client.cc daemon/net/codec_worker.cc
+sources=(proto/wire.cc daemon/net/{fields,codec_client,codec_worker,codec_reply}.cc
   workers/host/codec.cc workers/host/case_view.cc workers/puzzles/text.cc workers/puzzles/claims.cc
   workers/puzzles/counted_reader.cc workers/puzzles/instance_reader.cc
   workers/puzzles/*/{text,wire,validator,checker}.cc)
