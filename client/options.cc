@@ -12,6 +12,18 @@
 namespace puzzled::client {
 namespace {
 
+constexpr const char* kFooter =
+    "Exit codes: 0 all well, 1 graded but some verdict is not OK or AC (or as --fail-on\n"
+    "says), 2 usage or invalid input, 3 daemon not reachable or timed out, 4 refused by\n"
+    "the daemon, 70 a bug of ours, 74 output that cannot be written, 130 interrupted (a\n"
+    "job goes on).\n"
+    "\n"
+    "Examples:\n"
+    "  puzzlectl solve bishops test.in                 here, without a daemon\n"
+    "  puzzlectl submit bishops tests/ --wait          tests/*.in, graded by tests/*.ans\n"
+    "  puzzlectl results 17 --verdict wa,tle           what went wrong in job 17\n"
+    "  puzzlectl results 17 --output csv > all.csv     for other programs\n";
+
 constexpr std::uint64_t kMillisecondsMax = 0xffff'ffffU;
 
 std::uint64_t duration_us(const std::string& text) {
@@ -94,6 +106,7 @@ class Parser {
 
   void add_globals() {
     app_.require_subcommand(1);
+    app_.footer(kFooter);
     app_.fallthrough();
     app_.set_version_flag("--version", "puzzlectl " PUZZLED_VERSION);
     app_.set_help_flag("--help,-h", "Say what the command does and which options it has");

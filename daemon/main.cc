@@ -12,7 +12,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
+#include <string>
 #include <system_error>
+#include <vector>
 
 #include "daemon/broker/broker.h"
 #include "daemon/log.h"
@@ -66,6 +68,12 @@ std::string worker_endpoint_of(const DaemonOptions& options) {
   return *derived;
 }
 
+// Local workers write to our standard error: in the same format, or its lines could not be read.
+std::vector<std::string> worker_log_arguments(const DaemonOptions& options) {
+  const std::string level = options.log_level == "critical" ? "error" : options.log_level;
+  return {"--log-format", options.log_format, "--log-level", level};
+}
+
 std::int64_t wall_ms() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(
              std::chrono::system_clock::now().time_since_epoch())
@@ -78,8 +86,8 @@ int run(const DaemonOptions& options) {
   raise_descriptor_limit();
   codec::silence_protobuf();
 
-  const EndpointLock client_lock(options.endpoint);
-  const EndpointLock worker_lock(worker_endpoint);
+  const EndpointLock client_lock(options.endpoint, options.insecure_tcp);
+  const EndpointLock worker_lock(worker_endpoint, options.insecure_tcp);
   std::unique_ptr<Store> store = Store::open(options.database, options.store);
   Recovery recovery = store->recover();
   const codec::DaemonFacts facts{static_cast<std::uint32_t>(::getpid()), wall_ms(), recovery.boot,
@@ -96,11 +104,11 @@ int run(const DaemonOptions& options) {
   zmq::context_t context;
   std::optional<Supervisor> supervisor;
   Reactor reactor(context, options.net, {broker, store_thread, read_thread, waker, signals}, facts);
-  const std::string clients = listen(reactor.client_socket(), client_lock, options.insecure_tcp);
-  const std::string workers = listen(reactor.worker_socket(), worker_lock, options.insecure_tcp);
+  const std::string clients = listen(reactor.client_socket(), client_lock);
+  const std::string workers = listen(reactor.worker_socket(), worker_lock);
   spdlog::info("clients at {}, workers at {}", clients, workers);
   if (options.supervisor.workers > 0) {
-    supervisor.emplace(options.supervisor, workers);
+    supervisor.emplace(options.supervisor, workers, worker_log_arguments(options));
     reactor.set_local_workers(*supervisor);
   }
   spdlog::info("ready");

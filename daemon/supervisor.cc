@@ -79,10 +79,18 @@ int spawn(const std::vector<std::string>& arguments, int lifeline, pid_t& pid) {
 
 }  // namespace
 
-Supervisor::Supervisor(SupervisorOptions options, std::string worker_endpoint)
-    : options_(std::move(options)), worker_endpoint_(std::move(worker_endpoint)) {
+Supervisor::Supervisor(SupervisorOptions options, const std::string& worker_endpoint,
+                       const std::vector<std::string>& arguments)
+    : options_(std::move(options)) {
   if (options_.workers == 0) return;
-  program_ = find_program(options_.worker_program);
+  command_ = {find_program(options_.worker_program),
+              "--slots",
+              "1",
+              "--endpoint",
+              worker_endpoint,
+              "--exit-with-parent",
+              std::to_string(kLifelineFd)};
+  command_.insert(command_.end(), arguments.begin(), arguments.end());
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) {
     throw Fatal(kExitIo, fmt::format("cannot make a pipe: {}", std::strerror(errno)));
@@ -132,13 +140,11 @@ std::int64_t Supervisor::next_deadline() const {
 }
 
 void Supervisor::start(Worker& worker, std::int64_t steady_ms) {
-  const int error = spawn({program_, "--slots", "1", "--endpoint", worker_endpoint_,
-                           "--exit-with-parent", std::to_string(kLifelineFd)},
-                          lifeline_read_, worker.pid);
+  const int error = spawn(command_, lifeline_read_, worker.pid);
   if (error != 0) {
     worker.pid = 0;
     plan_restart(worker, steady_ms);
-    spdlog::error("cannot start {}: {}; next try in {} ms", program_, std::strerror(error),
+    spdlog::error("cannot start {}: {}; next try in {} ms", command_[0], std::strerror(error),
                   worker.start_at_ms - steady_ms);
     return;
   }

@@ -15,9 +15,11 @@ namespace puzzled {
 
 class Supervisor : public LocalWorkers {
  public:
-  // Starts nothing yet: step() does. Throws Fatal if the program cannot be run.
+  // Starts nothing yet: step() does. `arguments` are given to each worker besides its slot, its
+  // endpoint and the descriptor it watches. Throws Fatal if the program cannot be run.
   // REQUIRES: SIGCHLD is blocked in all threads.
-  Supervisor(SupervisorOptions options, std::string worker_endpoint);
+  Supervisor(SupervisorOptions options, const std::string& worker_endpoint,
+             const std::vector<std::string>& arguments = {});
   // Ends the workers: asks, waits a little, then kills. All are reaped on return.
   ~Supervisor() override;
   Supervisor(const Supervisor&) = delete;
@@ -28,7 +30,6 @@ class Supervisor : public LocalWorkers {
   void drain() override { draining_ = true; }
 
   [[nodiscard]] std::vector<pid_t> running() const;
-  [[nodiscard]] const std::string& program() const { return program_; }
 
  private:
   struct Worker {
@@ -44,8 +45,7 @@ class Supervisor : public LocalWorkers {
   [[nodiscard]] bool wait_for_all(std::int64_t timeout_ms);
 
   const SupervisorOptions options_;
-  const std::string worker_endpoint_;
-  std::string program_;
+  std::vector<std::string> command_;  // program and arguments
   std::vector<Worker> workers_;
   // Workers hold the read end and end when it closes; only the daemon holds the write end.
   int lifeline_read_ = -1;

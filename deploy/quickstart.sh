@@ -72,10 +72,10 @@ step "Wait"
 "$ctl" wait "${jobs[@]}" --fail-on pe,iv,tle,mle,ole,re,ca,je ||
   fail "an example was not graded as it should be; see: $ctl jobs"
 
-step "Results"
+step "Summary and results"
+"$ctl" jobs --limit ${#jobs[@]}
 for job in "${jobs[@]}"; do
-  say
-  "$ctl" status "$job"
+  printf '\nJob %s\n' "$job"
   "$ctl" results "$job"
 done
 
@@ -87,15 +87,14 @@ wrong=$("$ctl" results "$bishops" --verdict wa --output csv | tr -d '\r' | awk -
 "$ctl" show "$bishops" "$wrong"
 
 step "How to go on"
-cat <<TEXT
-  export PATH=$bin:\$PATH
-  puzzlectl jobs                              all jobs
-  puzzlectl results ${jobs[0]} --output csv         for a spreadsheet; also json, jsonl
-  puzzlectl show ${jobs[2]} 1                       one case, its board drawn
-  puzzlectl export ${jobs[0]} answers/              the right answers as contest files
-  puzzlectl submit bishops my-tests/ --wait   your own: NAME.in, with NAME.ans to be graded
-  puzzlectl solve bishops my.in               without any daemon
-  puzzlectl --help
-Stop the daemon (jobs and results are kept):
-  kill $("$ctl" version --output json | sed -n 's/.*"pid": *\([0-9]*\).*/\1/p')
-TEXT
+hint() { printf '  %-42s %s\n' "$1" "$2"; }
+say "  export PATH=$bin:\$PATH"
+hint "puzzlectl jobs" "all jobs; status JOB tells all about one"
+hint "puzzlectl results ${jobs[0]} --output csv" "for a spreadsheet; also json, jsonl"
+hint "puzzlectl show ${jobs[2]} 1" "one case, its board drawn"
+hint "puzzlectl export ${jobs[0]} answers/" "the right answers as contest files"
+hint "puzzlectl submit bishops my-tests/ --wait" "yours: NAME.in, with NAME.ans to be graded"
+hint "puzzlectl solve bishops my.in" "without any daemon"
+hint "puzzlectl --help" "all of it"
+say "Stop the daemon (jobs and results are kept):"
+say "  kill $("$ctl" version --output json | sed -n 's/.*"pid": *\([0-9]*\).*/\1/p')"

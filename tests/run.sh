@@ -29,6 +29,8 @@ passed=0
 failed=0
 failures=()
 jobs=$(nproc)
+# Object files are found again whatever folder this checkout lies in.
+export CCACHE_BASEDIR="$PWD" CCACHE_NOHASHDIR=1
 mkdir -p build
 log=build/tests.log
 export TSAN_OPTIONS="suppressions=$PWD/tests/support/tsan.supp ${TSAN_OPTIONS:-}"

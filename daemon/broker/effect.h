@@ -81,12 +81,17 @@ struct InsertAttempt {  // an attempt that ended abnormally and was charged to t
   std::int64_t ended_ms = 0;
   std::string message;
 };
+struct RetractAttempt {  // its worker came back: it had not died, so nothing is charged
+  JobId job;
+  CaseNo case_no;
+  Bytes16 start_id{};
+};
 
 }  // namespace record
 
 using Record = std::variant<record::InsertJob, record::InsertChunk, record::SealJob,
                             record::CancelJob, record::FinishJob, record::InsertWorker,
-                            record::InsertResults, record::InsertAttempt>;
+                            record::InsertResults, record::InsertAttempt, record::RetractAttempt>;
 
 // ---- Messages to peers.
 namespace message {

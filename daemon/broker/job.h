@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -91,6 +92,14 @@ struct Suspect {
   std::vector<Charge> charges;     // at most one for each process start
 };
 
+// Cases lost with a worker that had not said which of them it was solving. Those lost again run in
+// smaller and smaller dispatches, so that one that kills its workers at once is found.
+struct LostCases {
+  CaseNo first;
+  CaseNo last;
+  std::uint32_t together = 1;  // at most, in a dispatch
+};
+
 struct Waiter {
   PeerId peer;
   std::uint64_t request = 0;
@@ -123,6 +132,7 @@ struct Job {
   Place place;
   Cost cost;
   std::unordered_map<CaseNo, Suspect> suspects;  // only of open cases
+  std::deque<LostCases> lost;                    // newest first, few
   std::unordered_set<LeaseId> leases;            // live ones
   std::vector<Waiter> waiters;
   std::int64_t upload_deadline_ms = kNever;  // steady; kNever once sealed

@@ -276,8 +276,12 @@ void Jobs::start() {
 }
 
 void Jobs::fail(PeerId peer, std::uint64_t request, ErrorCode code, std::string text) {
-  core_.step.reply_now(peer,
-                       message::Error{.request = request, .code = code, .text = std::move(text)});
+  message::Error error{.request = request, .code = code, .text = std::move(text)};
+  // What has become of a job is a promise like any other.
+  const bool states_a_fact = code == ErrorCode::kJobSealed || code == ErrorCode::kJobCancelled ||
+                             code == ErrorCode::kJobFinished;
+  states_a_fact ? core_.step.reply_when_durable(peer, std::move(error))
+                : core_.step.reply_now(peer, std::move(error));
 }
 
 bool Jobs::intake_open(PeerId peer, std::uint64_t request) {

@@ -190,12 +190,14 @@ void Leases::requeue_open(Lease& lease) {
 void Leases::end(Lease& lease, Blame blame) {
   Job& job = *lease.job;
   std::vector<OpenChunk*> chunks = open_chunks(lease);
+  bool said = false;  // that it was being solved
   if (blame != Blame::kNone) {
     for (const event::BusySlot& busy : lease.session->busy) {
       if (busy.lease != lease.id || busy.position >= lease.is_open.size() ||
           !lease.is_open[busy.position]) {
         continue;
       }
+      said = true;
       lease.is_open[busy.position] = false;
       --lease.open_count;
       const auto piece =
@@ -207,6 +209,13 @@ void Leases::end(Lease& lease, Blame blame) {
         core_.suspects->isolate(job, *piece->chunk, index);
       }
     }
+  }
+  // A worker begins its leases in their order, as many as it has slots.
+  const auto begun = std::min<std::size_t>(lease.session->slots, lease.session->leases.size());
+  const auto end = lease.session->leases.begin() + static_cast<std::ptrdiff_t>(begun);
+  if (blame == Blame::kCharge && !said &&
+      std::find(lease.session->leases.begin(), end, lease.id) != end) {
+    core_.suspects->note_lost(lease);
   }
   requeue_open(lease);
   const LeaseId id = lease.id;

@@ -15,6 +15,8 @@ namespace {
 
 // Workers remembered after they went; of older ones the charges stand.
 constexpr std::size_t kGoneMax = 10'000;
+constexpr std::uint32_t kLostParts = 4;         // what was lost again is cut into so many
+constexpr std::size_t kLostMax = 64;            // ranges remembered for a job
 constexpr std::size_t kMessageBytesMax = 1000;  // CaseResult.message of proto/worker.proto
 
 }  // namespace
@@ -65,6 +67,52 @@ void Suspects::charge(Lease& lease, OpenChunk& chunk, std::uint32_t index) {
   } else {
     core_.window->requeue_alone(job, chunk, index);
   }
+}
+
+void Suspects::note_lost(Lease& lease) {
+  const auto open_cases = [&](const auto& visit) {
+    for (const Piece& piece : lease.pieces) {
+      for (std::uint32_t i = 0; i < piece.count; ++i) {
+        if (lease.is_open[piece.position + i]) visit(piece, i);
+      }
+    }
+  };
+  Job& job = *lease.job;
+  if (lease.open_count == 1) {
+    open_cases([&](const Piece& piece, std::uint32_t i) {
+      lease.is_open[piece.position + i] = false;
+      lease.open_count = 0;
+      lease.alone ? charge(lease, *piece.chunk, piece.first + i)
+                  : isolate(job, *piece.chunk, piece.first + i);
+    });
+    return;
+  }
+  LostCases lost{.first = CaseNo{UINT64_MAX}, .last = {}, .together = lease.open_count};
+  open_cases([&](const Piece& piece, std::uint32_t i) {
+    const CaseNo case_no{piece.chunk->first_case.value + piece.first + i};
+    lost.first = std::min(lost.first, case_no);
+    lost.last = std::max(lost.last, case_no);
+  });
+  // The first time says nothing: most workers die of something else.
+  const auto again = std::ranges::find_if(job.lost, [&](const LostCases& before) {
+    return before.first <= lost.last && lost.first <= before.last;
+  });
+  if (again != job.lost.end()) {
+    lost.together = std::max(1U, std::min(again->together, lost.together) / kLostParts);
+  }
+  job.lost.push_front(lost);
+  if (job.lost.size() > kLostMax) job.lost.pop_back();
+}
+
+std::uint32_t Suspects::together_max(const Job& job, CaseNo case_no) {
+  std::uint64_t most = UINT32_MAX;
+  for (const LostCases& lost : job.lost) {
+    if (case_no >= lost.first && case_no <= lost.last) {
+      return static_cast<std::uint32_t>(std::min<std::uint64_t>(most, lost.together));
+    }
+    if (lost.first > case_no) most = std::min(most, lost.first.value - case_no.value);
+  }
+  return static_cast<std::uint32_t>(most);
 }
 
 void Suspects::quarantine(Lease& lease, OpenChunk& chunk, std::uint32_t index,
@@ -124,7 +172,12 @@ std::optional<GoneWorker> Suspects::welcome_back(const Bytes16& start_id) {
     if (job == nullptr) continue;
     const auto suspect = job->suspects.find(case_no);
     if (suspect == job->suspects.end()) continue;
-    std::erase_if(suspect->second.charges, [&](const Charge& c) { return c.start_id == start_id; });
+    // On the disk as well: after a restart this process may be gone for good, and not come back.
+    if (std::erase_if(suspect->second.charges,
+                      [&](const Charge& c) { return c.start_id == start_id; }) > 0) {
+      core_.step.record(
+          record::RetractAttempt{.job = job_id, .case_no = case_no, .start_id = start_id});
+    }
   }
   worker.charged.clear();
   return worker;

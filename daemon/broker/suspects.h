@@ -40,6 +40,12 @@ class Suspects {
   // process starts the case ends here. Afterwards Window::settle() and Jobs::finish_if_done().
   void charge(Lease& lease, OpenChunk& chunk, std::uint32_t index);
 
+  // The worker of the lease fell silent and has not said what it was solving, but had begun.
+  // Nothing is charged, unless the case was alone. Afterwards as above.
+  void note_lost(Lease& lease);
+  // How many cases, from this one on, may run in one dispatch.
+  [[nodiscard]] static std::uint32_t together_max(const Job& job, CaseNo case_no);
+
   // The process fell silent; its charges stand unless it comes back.
   void remember(const Session& session);
   // It came back: it did not die, so what was charged to its cases is taken back.

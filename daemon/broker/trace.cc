@@ -227,6 +227,13 @@ std::string line(const record::InsertAttempt& r) {
       .add("message", r.message)
       .str();
 }
+std::string line(const record::RetractAttempt& r) {
+  return Line("RetractAttempt")
+      .add("job", r.job)
+      .add("case", r.case_no)
+      .add("start", r.start_id)
+      .str();
+}
 
 // ---- Messages.
 

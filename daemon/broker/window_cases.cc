@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "daemon/broker/suspects.h"
 #include "daemon/broker/window.h"
 #include "proto/base/assert.h"
 
@@ -21,6 +22,9 @@ std::vector<Piece> Window::take(Job& job, std::uint32_t cases_max, std::uint64_t
   while (!alone && taken < cases_max && !job.ready_chunks.empty()) {
     OpenChunk& chunk = *job.window.at(*job.ready_chunks.begin());
     PositionRange& range = chunk.queued.back();
+    const std::uint32_t together =
+        Suspects::together_max(job, CaseNo{chunk.first_case.value + range.first});
+    cases_max = std::min(cases_max, together < UINT32_MAX - taken ? taken + together : cases_max);
     const auto& offsets = chunk.cases->offsets;
     // The first case whose end would be over the limit is not taken.
     const auto begin = offsets.begin() + range.first + 1;

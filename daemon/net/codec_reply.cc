@@ -106,7 +106,7 @@ void fill(const query::ResultRow& from, proto::ResultRow& to) {
 void fill(const query::NotFound& from, const JobViewOf&, proto::ClientReply& reply) {
   const bool job = from.what == query::NotFound::What::kJob;
   fill(message::Error{0, job ? ErrorCode::kUnknownJob : ErrorCode::kUnknownCase,
-                      job ? "there is no such job; `puzzlectl jobs` lists them"
+                      job ? "there is no such job"
                           : "the job has no such case; cases are numbered from 1"},
        reply);
 }

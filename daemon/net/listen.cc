@@ -73,9 +73,17 @@ bool is_loopback(const std::string& tcp_endpoint) {
   return host.starts_with("127.") && host.find_first_not_of("0123456789.") == std::string::npos;
 }
 
-EndpointLock::EndpointLock(std::string endpoint) : endpoint_(std::move(endpoint)) {
+EndpointLock::EndpointLock(std::string endpoint, bool insecure_tcp)
+    : endpoint_(std::move(endpoint)) {
   const auto socket_path = ipc_path(endpoint_);
-  if (!socket_path) return;
+  if (!socket_path) {
+    if (insecure_tcp || is_loopback(endpoint_)) return;
+    throw Fatal(kConfiguration,
+                fmt::format("{} can be reached from other machines, and connections are neither "
+                            "encrypted nor authenticated; use an ipc:// or tcp://127.0.0.1 "
+                            "endpoint, or add --insecure-tcp on a network you trust",
+                            endpoint_));
+  }
   make_folder(*socket_path);
   const std::string path = *socket_path + ".lock";
   fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -100,17 +108,10 @@ EndpointLock::~EndpointLock() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-std::string listen(zmq::socket_t& socket, const EndpointLock& lock, bool insecure_tcp) {
+std::string listen(zmq::socket_t& socket, const EndpointLock& lock) {
   if (const auto path = ipc_path(lock.endpoint())) {
     bind_ipc(socket, *path);
     return lock.endpoint();
-  }
-  if (!insecure_tcp && !is_loopback(lock.endpoint())) {
-    throw Fatal(kConfiguration,
-                fmt::format("{} can be reached from other machines, and connections are neither "
-                            "encrypted nor authenticated; use an ipc:// or tcp://127.0.0.1 "
-                            "endpoint, or add --insecure-tcp on a network you trust",
-                            lock.endpoint()));
   }
   try {
     socket.bind(lock.endpoint());

@@ -89,11 +89,14 @@ struct Store::Statements {
         insert_attempt(c,
                        "INSERT INTO attempts (job, generation, case_no, attempt, worker, start_id, "
                        "ended_ms, message) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"),
+        delete_attempt(c,
+                       "DELETE FROM attempts WHERE job = ? AND generation = ? AND case_no = ? "
+                       "AND start_id = ?"),
         load_cases(c, "SELECT payload FROM chunk_cases WHERE id = ?") {}
 
   sqlite::Statement begin, commit, insert_job, insert_chunk, insert_cases, insert_file, file_end,
       digest, grow_job, seal_job, cancel_job, finish_job, insert_worker, find_version,
-      insert_version, insert_result, insert_attempt, load_cases;
+      insert_version, insert_result, insert_attempt, delete_attempt, load_cases;
 };
 
 std::unique_ptr<Store> Store::open(const std::string& path, const StoreOptions& options) {
@@ -239,6 +242,13 @@ void Store::insert(const record::InsertAttempt& record) {
       record.worker.value,
       sqlite::Blob{{reinterpret_cast<const char*>(record.start_id.data()), record.start_id.size()}},
       record.ended_ms, std::string_view(record.message));
+}
+
+void Store::insert(const record::RetractAttempt& record) {
+  statements_->delete_attempt.run(
+      record.job.value, keys::kGeneration, record.case_no.value,
+      sqlite::Blob{
+          {reinterpret_cast<const char*>(record.start_id.data()), record.start_id.size()}});
 }
 
 // The hot path: per row one insert, nothing allocated, nothing copied.

@@ -61,6 +61,7 @@ class Store {
   void insert(const record::InsertWorker& record);
   void insert(const record::InsertResults& record);
   void insert(const record::InsertAttempt& record);
+  void insert(const record::RetractAttempt& record);
   void insert_files(const record::InsertChunk& record);
   // The number of a solver version, new if it was never seen.
   std::int64_t solver_version(const std::string& version);

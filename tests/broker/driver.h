@@ -155,7 +155,8 @@ class Driver {
     return found;
   }
   std::optional<message::ErrorCode> error() const {
-    const auto errors = sent_now<message::Error>();
+    auto errors = sent_now<message::Error>();
+    if (errors.empty()) errors = sent_when_durable<message::Error>();
     if (errors.empty()) return std::nullopt;
     return errors.front().code;
   }

@@ -104,6 +104,12 @@ struct Disk {
     EXPECT_TRUE(workers.contains(r.worker.value));
     jobs.at(r.job.value).attempts.push_back({r.case_no, r.attempt, r.start_id});
   }
+  void apply_one(const record::RetractAttempt& r) {
+    const auto erased = std::erase_if(jobs.at(r.job.value).attempts, [&](const auto& attempt) {
+      return attempt.case_no == r.case_no && attempt.start_id == r.start_id;
+    });
+    EXPECT_EQ(erased, 1U) << "retracts what was not charged";
+  }
 
   [[nodiscard]] Recovery recover(Boot boot) const {
     Recovery recovery;

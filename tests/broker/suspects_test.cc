@@ -1,6 +1,9 @@
 // Cases that take workers with them: isolation, charges, quarantine; and what costs nothing.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
+
 #include "tests/broker/driver.h"
 
 namespace puzzled {
@@ -118,6 +121,54 @@ TEST_F(Poison, SilenceOfAProcessThatComesBackCostsNothing) {
   load();
   die(4, 6, 0);
   EXPECT_EQ(d.recorded<record::InsertResults>().size(), 1U);
+}
+
+TEST_F(Poison, WhatIsTakenBackIsTakenBackOnTheDiskToo) {
+  die(1, 1, 4);
+  d.ready(11, 1);
+  const auto retracted = d.recorded<record::RetractAttempt>();
+  ASSERT_EQ(retracted.size(), 1U);
+  EXPECT_EQ(retracted[0].job, JobId{1});
+  EXPECT_EQ(retracted[0].case_no, CaseNo{5});
+  EXPECT_EQ(retracted[0].start_id, bytes16(1));
+  d.ready(12, 1);
+  EXPECT_TRUE(d.recorded<record::RetractAttempt>().empty()) << "once";
+}
+
+// A case that kills its worker before a heartbeat can name it is found by ever smaller dispatches.
+TEST_F(Poison, KillingWithoutAWordIsFoundAndQuarantined) {
+  constexpr std::uint64_t kPoison = 7;
+  std::set<std::uint32_t> done;
+  int deaths = 0;
+  for (std::uint8_t worker = 2; worker < 30 && d.recorded<record::InsertResults>().empty();
+       ++worker) {
+    d.tick_after(3'000);
+    if (!d.recorded<record::InsertResults>().empty()) break;
+    ++deaths;
+    d.ready(worker, worker);
+    bool dead = false;
+    while (!dead) {
+      if (!d.effects.loads.empty()) {
+        d.step(event::ChunkLoaded{JobId{1}, 0, make_cases(10), {done.begin(), done.end()}});
+      }
+      const auto dispatches = d.sent_now<message::Dispatch>();
+      ASSERT_EQ(dispatches.size(), 1U);
+      std::vector<std::uint32_t> cases;
+      for (const auto& slice : dispatches[0].slices) {
+        for (const std::uint32_t i : range(slice.first, slice.count)) cases.push_back(i);
+      }
+      dead = std::ranges::find(cases, kPoison) != cases.end();
+      if (dead) continue;
+      done.insert(cases.begin(), cases.end());
+      d.results(worker, dispatches[0].lease.value,
+                range(0, static_cast<std::uint32_t>(cases.size())), dispatches[0].attempt);
+    }
+  }
+  const auto results = d.recorded<record::InsertResults>();
+  ASSERT_EQ(results.size(), 1U);
+  EXPECT_EQ(results[0].rows.at(0).case_no, CaseNo{kPoison + 1});
+  EXPECT_EQ(results[0].results.results[0].verdict, Verdict::kInternalError);
+  EXPECT_LE(deaths, 8);
 }
 
 TEST_F(Poison, DrainedAndReplacedWorkersCostNothing) {

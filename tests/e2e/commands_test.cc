@@ -156,7 +156,7 @@ TEST_F(CommandsTest, StandardInputIsAFile) {
 
 TEST_F(CommandsTest, OddNamesComeThrough) {
   Process daemon = start_daemon();
-  const Arguments names = {"x'; DROP TABLE results; --", "..", "-rf", "a#1", "ünï", "50%s%n"};
+  const Arguments names = {"x'; DROP TABLE results; --", "-rf", "a#1", "ünï", "50%s%n"};
   for (const std::string& name : names) file("t/" + name + ".in", "1 1\n0 0\n");
   const std::string job = submit({"bishops", path("t"), "--name", names[0], "--wait"});
   EXPECT_EQ(status(job).at("name"), names[0]);

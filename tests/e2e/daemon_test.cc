@@ -64,11 +64,13 @@ TEST_F(DaemonTest, ASecondOneIsRefusedOnTheSameEndpoint) {
 }
 
 TEST_F(DaemonTest, ANewerDatabaseIsRefusedAndLeftAlone) {
-  std::filesystem::create_directories(path("store"));
+  {
+    Process daemon = start_daemon({"--workers", "0"});
+    stop(daemon, SIGTERM);
+  }
   sqlite3* database = nullptr;
   ASSERT_EQ(sqlite3_open(database_.c_str(), &database), SQLITE_OK);
-  ASSERT_EQ(sqlite3_exec(database, "CREATE TABLE later(x); PRAGMA user_version = 4711", nullptr,
-                         nullptr, nullptr),
+  ASSERT_EQ(sqlite3_exec(database, "PRAGMA user_version = 4711", nullptr, nullptr, nullptr),
             SQLITE_OK);
   sqlite3_close(database);
   const std::string before = read_file(database_);

@@ -26,10 +26,10 @@ class ListenTest : public testing::Test {
   // The exit code of the refusal, and its text in `text_`; 0: none.
   int refusal(const std::string& endpoint, bool insecure = false) {
     try {
-      const EndpointLock lock(endpoint);
+      const EndpointLock lock(endpoint, insecure);
       zmq::context_t context;
       zmq::socket_t socket(context, zmq::socket_type::router);
-      listen(socket, lock, insecure);
+      listen(socket, lock);
       return 0;
     } catch (const Fatal& error) {
       text_ = error.what();
@@ -42,10 +42,10 @@ class ListenTest : public testing::Test {
 };
 
 TEST_F(ListenTest, TheSocketIsOursAlone) {
-  const EndpointLock lock(endpoint());
+  const EndpointLock lock(endpoint(), false);
   zmq::context_t context;
   zmq::socket_t socket(context, zmq::socket_type::router);
-  EXPECT_EQ(listen(socket, lock, false), endpoint());
+  EXPECT_EQ(listen(socket, lock), endpoint());
   struct stat info {};
   ASSERT_EQ(::stat(socket_path().c_str(), &info), 0);
   EXPECT_TRUE(S_ISSOCK(info.st_mode));
@@ -53,10 +53,10 @@ TEST_F(ListenTest, TheSocketIsOursAlone) {
 }
 
 TEST_F(ListenTest, ASecondDaemonIsRefusedWithThePid) {
-  const EndpointLock lock(endpoint());
+  const EndpointLock lock(endpoint(), false);
   zmq::context_t context;
   zmq::socket_t socket(context, zmq::socket_type::router);
-  EXPECT_EQ(listen(socket, lock, false), endpoint());
+  EXPECT_EQ(listen(socket, lock), endpoint());
   EXPECT_EQ(refusal(endpoint()), kExitRefused);
   EXPECT_NE(text_.find(std::to_string(::getpid())), std::string::npos) << text_;
   EXPECT_TRUE(std::filesystem::exists(socket_path()));
@@ -64,10 +64,10 @@ TEST_F(ListenTest, ASecondDaemonIsRefusedWithThePid) {
 
 TEST_F(ListenTest, AStaleSocketIsReplaced) {
   {
-    const EndpointLock lock(endpoint());
+    const EndpointLock lock(endpoint(), false);
     zmq::context_t context;
     zmq::socket_t socket(context, zmq::socket_type::router);
-    listen(socket, lock, false);
+    listen(socket, lock);
     std::filesystem::rename(socket_path(), folder_ + "/kept");  // as after kill -9
   }
   std::filesystem::rename(folder_ + "/kept", socket_path());
@@ -100,10 +100,10 @@ TEST_F(ListenTest, OnlyLoopbackTcpUnlessAskedFor) {
 }
 
 TEST_F(ListenTest, APortInUseIsAnotherDaemon) {
-  const EndpointLock lock("tcp://127.0.0.1:*");
+  const EndpointLock lock("tcp://127.0.0.1:*", false);
   zmq::context_t context;
   zmq::socket_t socket(context, zmq::socket_type::router);
-  EXPECT_EQ(refusal(listen(socket, lock, false)), kExitRefused);
+  EXPECT_EQ(refusal(listen(socket, lock)), kExitRefused);
 }
 
 }  // namespace

@@ -48,8 +48,8 @@ struct DaemonSettings {
 class RunningDaemon {
  public:
   explicit RunningDaemon(const std::string& folder, const DaemonSettings& settings = {})
-      : client_lock_("ipc://" + folder + "/client.sock"),
-        worker_lock_("ipc://" + folder + "/worker.sock") {
+      : client_lock_("ipc://" + folder + "/client.sock", false),
+        worker_lock_("ipc://" + folder + "/worker.sock", false) {
     if (::pipe(signals_) != 0) throw std::runtime_error("pipe");
     const std::string database = folder + "/puzzled.db";
     auto store = Store::open(database, {});
@@ -63,11 +63,11 @@ class RunningDaemon {
     reactor_ = std::make_unique<Reactor>(
         context_, settings.net, Reactor::Parts{*broker_, *store_, *reads_, waker_, signals_[0]},
         codec::DaemonFacts{1, 2, {boot_}, database});
-    listen(reactor_->client_socket(), client_lock_, false);
-    listen(reactor_->worker_socket(), worker_lock_, false);
+    listen(reactor_->client_socket(), client_lock_);
+    listen(reactor_->worker_socket(), worker_lock_);
     const EndpointLock any_port("tcp://127.0.0.1:*");
-    client_tcp_ = listen(reactor_->client_socket(), any_port, false);
-    worker_tcp_ = listen(reactor_->worker_socket(), any_port, false);
+    client_tcp_ = listen(reactor_->client_socket(), any_port);
+    worker_tcp_ = listen(reactor_->worker_socket(), any_port);
     loop_ = std::thread([this] { exit_code_ = reactor_->run(); });
   }
   ~RunningDaemon() {

@@ -131,6 +131,26 @@ TEST_F(RecoveryTest, OnlyAttemptsOfOpenCases) {
   EXPECT_EQ(job.attempts[1].start_id, bytes16(2));
 }
 
+TEST_F(RecoveryTest, RetractedAttemptsAreGone) {
+  const auto attempt = [](std::uint64_t case_no, std::uint8_t start) {
+    return record::InsertAttempt{.job = {1},
+                                 .case_no = {case_no},
+                                 .attempt = 1,
+                                 .worker = {1},
+                                 .start_id = bytes16(start),
+                                 .ended_ms = 1,
+                                 .message = "silent"};
+  };
+  write(*store_, {insert_job(1), insert_worker(1), insert_chunk(1, 0, 1, 3), attempt(3, 1),
+                  attempt(2, 1), attempt(3, 2)});
+  write(*store_, {record::RetractAttempt{.job = {1}, .case_no = {3}, .start_id = bytes16(1)}});
+  const Recovery recovery = reopen();
+  const RecoveredJob& job = recovery.jobs.at(0);
+  ASSERT_EQ(job.attempts.size(), 2U);
+  EXPECT_EQ(job.attempts[0].case_no, CaseNo{2});
+  EXPECT_EQ(job.attempts[1].start_id, bytes16(2));
+}
+
 TEST_F(RecoveryTest, ManyJobsInOrder) {
   for (std::uint64_t job = 1; job <= 50; ++job) {
     write(*store_, {insert_job(job), insert_chunk(job, 0, 1, static_cast<std::uint32_t>(job))});

@@ -2,7 +2,6 @@
 // are two bit scans in the occupancy of a diagonal. README.md says why it is right.
 #include <bit>
 #include <cstddef>
-#include <cstring>
 
 #include "workers/puzzles/draughts/draughts.h"
 

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstring>
 
 #include "proto/puzzles/draughts.pb.h"

@@ -1,0 +1,134 @@
+#include "tests/sim/mutation.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+#include <variant>
+
+#include "proto/base/digest.h"
+
+namespace puzzled::sim {
+namespace {
+
+template <class Message, class Side>
+bool holds(const Send& send) {
+  const auto* side = std::get_if<Side>(&send.what);
+  return side != nullptr && std::holds_alternative<Message>(*side);
+}
+
+void drop_last_chunk(JobRow& job) {
+  job.case_count -= job.chunks.back().cases->count();
+  job.done_count -= job.chunks.back().done_count;
+  job.chunks.pop_back();
+  job.digest = wire::kEmptyDigest;
+  for (const ChunkRow& chunk : job.chunks) job.digest = wire::fold_digest(job.digest, chunk.hash);
+}
+
+}  // namespace
+
+std::optional<Mutation> find_mutation(std::string_view name) {
+  for (const MutationName& known : kMutations) {
+    if (known.name == name) return known.mutation;
+  }
+  return std::nullopt;
+}
+
+void Mutant::change(Tables& tables) const {
+  if (is(Mutation::kJobLost) && !tables.jobs.empty()) {
+    tables.jobs.erase(std::prev(tables.jobs.end()));
+    return;
+  }
+  for (auto& [id, job] : tables.jobs) {
+    const bool open = !job.cancelled && !job.finished;
+    if (is(Mutation::kChunkLost) && open && !job.sealed && !job.chunks.empty()) {
+      drop_last_chunk(job);
+    } else if (is(Mutation::kIdForgotten) && open) {
+      job.request_id[0] ^= 0xffU;
+    } else if (is(Mutation::kCancelForgotten)) {
+      job.cancelled = false;
+    } else if (is(Mutation::kDoneReopened) && open) {
+      for (ChunkRow& chunk : job.chunks) {
+        job.done_count -= std::exchange(chunk.done_count, 0);
+        chunk.done.assign(chunk.done.size(), false);
+      }
+    }
+  }
+}
+
+void Mutant::change(Event& event) const {
+  if (auto* e = std::get_if<event::WorkerResults>(&event)) {
+    std::vector<CaseResult>& results = e->results.results;
+    if (is(Mutation::kCreditLost)) e->capacity = 0;
+    if (is(Mutation::kCreditExceeded)) e->capacity += 2;
+    if (is(Mutation::kResultsSwapped) && results.size() >= 2) {
+      std::swap(results[0].position, results[1].position);
+    }
+  } else if (auto* beat = std::get_if<event::WorkerHeartbeat>(&event)) {
+    if (is(Mutation::kCreditLost)) beat->capacity = 0;
+    if (is(Mutation::kCreditExceeded)) beat->capacity += 2;
+    if (is(Mutation::kListIgnored)) {
+      for (const LeaseId id : oracle_.live_leases(beat->peer)) beat->leases.push_back(id);
+    }
+    if (is(Mutation::kChargeInnocent)) {
+      for (event::BusySlot& slot : beat->slots) slot.position = slot.position > 0 ? 0 : 1;
+    }
+  }
+}
+
+void Mutant::change(const Event& event, Effects& effects) const {
+  hurry(effects);
+  if (is(Mutation::kStaleLost)) {
+    std::erase_if(effects.now, holds<message::Stale, WorkerMessage>);
+  }
+  if (is(Mutation::kRequeueTwice) && std::holds_alternative<event::WorkerReturn>(event)) {
+    const std::vector<Send> sends = effects.now;
+    for (Send twice : sends) {
+      if (!holds<message::Dispatch, WorkerMessage>(twice)) continue;
+      std::get<message::Dispatch>(std::get<WorkerMessage>(twice.what)).lease.value += 1ULL << 40U;
+      effects.now.push_back(std::move(twice));
+    }
+  }
+  if (const auto* e = std::get_if<event::WorkerResults>(&event); e && is(Mutation::kNoFence)) {
+    let_through(*e, effects);
+  }
+}
+
+// Sends at once what should wait.
+void Mutant::hurry(Effects& effects) const {
+  std::erase_if(effects.when_durable, [&](Send& send) {
+    bool early = false;
+    if (holds<message::Stored, WorkerMessage>(send)) {
+      early = is(Mutation::kStoredEarly);
+    } else if (holds<message::JobDone, ClientMessage>(send)) {
+      early = is(Mutation::kDoneEarly);
+    } else {
+      early = is(effects.records.empty() ? Mutation::kDuplicateEarly : Mutation::kAcknowledgeEarly);
+    }
+    if (early) effects.now.push_back(std::move(send));
+    return early;
+  });
+}
+
+// Records results that the broker has refused.
+void Mutant::let_through(const event::WorkerResults& results, Effects& effects) const {
+  const LeaseFacts* lease = oracle_.lease(results.lease);
+  const Tables& tables = disk_.submitted();
+  if (!effects.records.empty() || lease == nullptr || tables.workers.empty()) return;
+  if (std::ranges::none_of(effects.now, holds<message::Stale, WorkerMessage>)) return;
+  record::InsertResults record{.job = lease->cases.at(0).first,
+                               .worker = tables.workers.begin()->first,
+                               .solver_version = "v1",
+                               .attempt = results.attempt,
+                               .graded_ms = 0,
+                               .results = results.results,
+                               .rows = {}};
+  for (std::uint32_t i = 0; i < results.results.results.size(); ++i) {
+    const CaseNo case_no = lease->cases.at(results.results.results[i].position).second;
+    const JobRow* job = tables.find(record.job);
+    const ChunkRow* chunk = job->chunk_of(case_no);
+    record.rows.push_back({case_no, static_cast<ChunkNo>(chunk - job->chunks.data()), i});
+  }
+  effects.records.emplace_back(std::move(record));
+}
+
+}  // namespace puzzled::sim

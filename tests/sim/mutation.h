@@ -1,0 +1,91 @@
+// Rules broken on purpose, one at a time, between the broker and its shell: what shows that the
+// checks bite. The product knows nothing of them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "daemon/broker/effect.h"
+#include "daemon/broker/event.h"
+#include "tests/sim/oracle.h"
+#include "tests/sim/tables.h"
+
+namespace puzzled::sim {
+
+enum class Mutation : std::uint8_t {
+  kNone,
+  kAcknowledgeEarly,
+  kDuplicateEarly,
+  kDoneEarly,
+  kStoredEarly,
+  kDispatchEarly,
+  kBootNotRaised,
+  kJobLost,
+  kChunkLost,
+  kIdForgotten,
+  kCancelForgotten,
+  kDoneReopened,
+  kNoFence,
+  kRequeueTwice,
+  kCreditLost,
+  kCreditExceeded,
+  kListIgnored,
+  kStaleLost,
+  kResultsSwapped,
+  kChargeInnocent,
+};
+
+struct MutationName {
+  Mutation mutation;
+  std::string_view name;
+  std::string_view rule;  // what it breaks
+};
+inline constexpr auto kMutations = std::to_array<MutationName>({
+    {Mutation::kAcknowledgeEarly, "acknowledge-early", "replies wait for the commit"},
+    {Mutation::kDuplicateEarly, "duplicate-early", "so do replies to repeated requests"},
+    {Mutation::kDoneEarly, "done-early", "JobDone waits for the commit of the results"},
+    {Mutation::kStoredEarly, "stored-early", "so does Stored"},
+    {Mutation::kDispatchEarly, "dispatch-early", "a case is dispatched when it is durable"},
+    {Mutation::kBootNotRaised, "boot-not-raised", "each start has a boot number of its own"},
+    {Mutation::kJobLost, "job-lost", "a restart finds every job"},
+    {Mutation::kChunkLost, "chunk-lost", "a restart finds every chunk"},
+    {Mutation::kIdForgotten, "id-forgotten", "a restart knows the request ids"},
+    {Mutation::kCancelForgotten, "cancel-forgotten", "a cancelled job stays so"},
+    {Mutation::kDoneReopened, "done-reopened", "done stays done"},
+    {Mutation::kNoFence, "no-fence", "results of a lease that has ended do not count"},
+    {Mutation::kRequeueTwice, "requeue-twice", "what is given back is queued once"},
+    {Mutation::kCreditLost, "credit-lost", "an ended lease gives its room back"},
+    {Mutation::kCreditExceeded, "credit-exceeded", "a worker gets no more than it has room for"},
+    {Mutation::kListIgnored, "list-ignored", "a lease missing in a heartbeat is queued again"},
+    {Mutation::kStaleLost, "stale-lost", "a worker hears that a lease is no longer its own"},
+    {Mutation::kResultsSwapped, "results-swapped", "a result belongs to its position"},
+    {Mutation::kChargeInnocent, "charge-innocent", "a death is charged to the case being solved"},
+});
+
+std::optional<Mutation> find_mutation(std::string_view name);
+
+class Mutant {
+ public:
+  Mutant(Mutation mutation, const Oracle& oracle, const Disk& disk)
+      : mutation_(mutation), oracle_(oracle), disk_(disk) {}
+
+  [[nodiscard]] bool is(Mutation mutation) const { return mutation_ == mutation; }
+  // Between what was committed and what the broker recovers.
+  void change(Tables& tables) const;
+  // Between the network and the broker.
+  void change(Event& event) const;
+  // Between the broker, which was told `event`, and its shell.
+  void change(const Event& event, Effects& effects) const;
+
+ private:
+  void hurry(Effects& effects) const;
+  void let_through(const event::WorkerResults& results, Effects& effects) const;
+
+  Mutation mutation_;
+  const Oracle& oracle_;
+  const Disk& disk_;
+};
+
+}  // namespace puzzled::sim

@@ -1,0 +1,294 @@
+// Oracle: leases, results and charges.
+#include "tests/sim/oracle.h"
+
+#include <algorithm>
+#include <variant>
+
+#include "tests/sim/cases.h"
+
+namespace puzzled::sim {
+namespace {
+
+constexpr std::int64_t kDispatchIntervals = 2;  // heartbeats in which a dispatch must have arrived
+constexpr std::int64_t kBackstopMs = 10'000;    // ARCHITECTURE.md, *Exact verdicts*
+
+std::string name(const CaseKey& key) {
+  return "case " + std::to_string(key.second.value) + " of job " + std::to_string(key.first.value);
+}
+
+}  // namespace
+
+bool LeaseFacts::is_live() const { return !may_end && std::ranges::find(open, true) != open.end(); }
+
+void Oracle::daemon_started(Boot boot) {
+  boot_ = boot;
+  check_told();
+}
+
+void Oracle::daemon_stopped() {
+  sessions_.clear();
+  by_peer_.clear();
+  leases_.clear();
+  live_.clear();
+  current_.clear();
+  parts_.clear();
+  asked_.clear();
+}
+
+const LeaseFacts* Oracle::lease(LeaseId id) const {
+  const auto it = leases_.find(id);
+  return it == leases_.end() ? nullptr : &it->second;
+}
+
+std::vector<LeaseId> Oracle::live_leases(PeerId worker) const {
+  std::vector<LeaseId> ids;
+  const auto start = by_peer_.find(worker);
+  if (start == by_peer_.end()) return ids;
+  for (const LeaseId id : live_) {
+    const LeaseFacts& lease = leases_.at(id);
+    if (lease.start_id == start->second && lease.is_live()) ids.push_back(id);
+  }
+  return ids;
+}
+
+// ---- What came in.
+
+void Oracle::before(const Event& event) {
+  std::visit([this](const auto& e) { note(e); }, event);
+  note_ends();
+}
+
+template <class Other>
+void Oracle::note(const Other& e) {
+  if constexpr (requires { e.request; }) {
+    Asked asked;
+    if constexpr (requires { e.request_id; }) asked.request_id = e.request_id;
+    if constexpr (requires { e.spec; }) asked.name = e.spec.name;
+    if constexpr (requires { e.chunk_no; }) asked.chunk_no = e.chunk_no;
+    if constexpr (requires { e.hash; }) asked.hash = e.hash;
+    if constexpr (requires { e.job; }) asked.job = e.job;
+    asked_.emplace(std::pair(e.peer, e.request), asked);
+  }
+}
+
+template <class Condition>
+void Oracle::end_leases(const Bytes16& start_id, Condition&& condition) {
+  for (const LeaseId id : live_) {
+    LeaseFacts& lease = leases_.at(id);
+    if (lease.start_id == start_id && condition(id, lease)) lease.may_end = true;
+  }
+}
+
+Oracle::SessionFacts* Oracle::hear(PeerId peer, std::uint32_t capacity) {
+  const auto it = by_peer_.find(peer);
+  if (it == by_peer_.end() || !sessions_[it->second].present) return nullptr;
+  SessionFacts& session = sessions_[it->second];
+  session.heard_ms = sim_.now_ms;
+  session.capacity = capacity;
+  return &session;
+}
+
+void Oracle::note(const event::WorkerReady& e) {
+  SessionFacts& session = sessions_[e.start_id];
+  by_peer_.erase(session.peer);
+  by_peer_[e.peer] = e.start_id;
+  session = {.peer = e.peer,
+             .heard_ms = sim_.now_ms,
+             .capacity = e.capacity,
+             .busy = {},
+             .present = true,
+             .said_goodbye = false};
+  end_leases(e.start_id, [&](LeaseId id, const LeaseFacts&) {
+    return e.boot != boot_ || std::ranges::find(e.leases, id) == e.leases.end();
+  });
+  for (auto& [key, starts] : charged_) starts.erase(e.start_id);  // it lives
+}
+
+void Oracle::note(const event::WorkerResults& e) { hear(e.peer, e.capacity); }
+
+void Oracle::note(const event::WorkerReturn& e) {
+  if (hear(e.peer, e.capacity) == nullptr || e.boot != boot_) return;
+  const auto it = leases_.find(e.lease);
+  if (it == leases_.end() || it->second.start_id != by_peer_[e.peer]) return;
+  for (const PositionRange& range : e.positions) {
+    for (std::uint32_t i = range.first; i < range.first + range.count; ++i) {
+      it->second.open.at(i) = false;
+    }
+  }
+}
+
+void Oracle::note(const event::WorkerHeartbeat& e) {
+  SessionFacts* session = hear(e.peer, e.capacity);
+  if (session == nullptr || e.boot != boot_) return;
+  session->busy = e.slots;
+  const std::int64_t interval = params_.broker.heartbeat_interval_ms;
+  end_leases(by_peer_[e.peer], [&](LeaseId id, const LeaseFacts& lease) {
+    return lease.dispatched_ms + kDispatchIntervals * interval <= sim_.now_ms &&
+           std::ranges::find(e.leases, id) == e.leases.end();
+  });
+}
+
+void Oracle::note(const event::WorkerGoodbye& e) {
+  SessionFacts* session = hear(e.peer, 0);
+  if (session == nullptr) return;
+  session->present = false;
+  session->said_goodbye = true;
+  end_leases(by_peer_[e.peer], [](LeaseId, const LeaseFacts&) { return true; });
+}
+
+// Silence and deadlines end leases without an event of their own.
+void Oracle::note_ends() {
+  std::erase_if(live_, [&](LeaseId id) { return !leases_.at(id).is_live(); });
+  for (auto& [start_id, session] : sessions_) {
+    if (!session.present) continue;
+    bool ends = session.heard_ms + params_.broker.liveness_ms <= sim_.now_ms;
+    if (ends) session.present = false;
+    for (const LeaseId id : live_) {
+      const LeaseFacts& lease = leases_.at(id);
+      ends = ends ||
+             (lease.start_id == start_id && lease.dispatched_ms + 10 * lease.time_limit_ms +
+                                                    kBackstopMs + params_.broker.lease_margin_ms <=
+                                                sim_.now_ms);
+    }
+    if (ends) end_leases(start_id, [](LeaseId, const LeaseFacts&) { return true; });
+  }
+}
+
+// ---- What the broker records.
+
+void Oracle::check_records(const Event& event, const Effects& effects) {
+  for (const Record& record : effects.records) {
+    if (const auto* results = std::get_if<record::InsertResults>(&record)) {
+      const auto* from = std::get_if<event::WorkerResults>(&event);
+      if (results->results.results.at(0).verdict == Verdict::kInternalError) {
+        check_quarantine(*results);
+      } else {
+        check_results(from, *results);
+      }
+    } else if (const auto* attempt = std::get_if<record::InsertAttempt>(&record)) {
+      check_attempt(*attempt);
+    }
+  }
+}
+
+void Oracle::check_results(const event::WorkerResults* event, const record::InsertResults& r) {
+  require(event != nullptr, 3, [] { return "results are recorded that nobody sent"; });
+  require(event->boot == boot_, 3, [] { return "results of another boot count"; });
+  const auto it = leases_.find(event->lease);
+  require(it != leases_.end(), 3, [] { return "results of an unknown lease count"; });
+  LeaseFacts& lease = it->second;
+  const auto start = by_peer_.find(event->peer);
+  require(start != by_peer_.end() && start->second == lease.start_id, 3,
+          [] { return "results of another worker's lease count"; });
+  require(event->attempt == lease.attempt && r.attempt == lease.attempt, 3,
+          [] { return "results of another attempt count"; });
+  std::vector<CaseKey>& part = parts_[{event->lease, event->part}];
+  for (const record::ResultRow& row : r.rows) {
+    const CaseKey key{r.job, row.case_no};
+    const std::uint32_t position = r.results.results.at(row.index).position;
+    require(position < lease.cases.size() && lease.cases[position] == key, 3,
+            [&] { return name(key) + ": the result of another position counts"; });
+    require(lease.open[position] && current_[key] == event->lease, 3,
+            [&] { return name(key) + ": a result counts though its lease has ended"; });
+    lease.open[position] = false;
+    part.push_back(key);
+  }
+}
+
+void Oracle::check_quarantine(const record::InsertResults& r) {
+  require(r.rows.size() == 1, 0, [] { return "several cases in one quarantine"; });
+  const CaseKey key{r.job, r.rows[0].case_no};
+  require(charged_[key].size() >= params_.broker.attempts_max, 0, [&] {
+    return name(key) + " is quarantined after " + std::to_string(charged_[key].size()) +
+           " deaths of workers that did not come back";
+  });
+}
+
+// Charged is what a worker was solving by its last word, when it then fell silent.
+void Oracle::check_attempt(const record::InsertAttempt& r) {
+  const CaseKey key{r.job, r.case_no};
+  const auto text = [&](const char* why) { return name(key) + ": a death is charged, but " + why; };
+  const auto it = sessions_.find(r.start_id);
+  require(it != sessions_.end(), 0, [&] { return text("its worker was not here in this boot"); });
+  const SessionFacts& session = it->second;
+  require(!session.said_goodbye, 0, [&] { return text("its worker said goodbye"); });
+  require(session.heard_ms + params_.broker.liveness_ms <= sim_.now_ms, 0,
+          [&] { return text("its worker was not silent for long"); });
+  const LeaseId id = current_[key];
+  const auto lease = leases_.find(id);
+  require(lease != leases_.end() && lease->second.start_id == r.start_id, 0,
+          [&] { return text("its worker did not have it"); });
+  const bool busy = std::ranges::any_of(session.busy, [&](const event::BusySlot& slot) {
+    return slot.lease == id && slot.position < lease->second.cases.size() &&
+           lease->second.cases[slot.position] == key;
+  });
+  // One that is alone may kill its worker before there is a word.
+  require(busy || lease->second.alone, 0,
+          [&] { return text("it was not being solved by its worker's last word"); });
+  charged_[key].insert(r.start_id);
+}
+
+// ---- What the broker sends.
+
+void Oracle::check_dispatches(const Effects& effects) {
+  for (const Send& send : effects.now) {
+    const auto* to_worker = std::get_if<WorkerMessage>(&send.what);
+    if (to_worker == nullptr) continue;
+    if (const auto* dispatch = std::get_if<message::Dispatch>(to_worker)) {
+      check_dispatch(send.to, *dispatch);
+    } else if (const auto* revoke = std::get_if<message::Revoke>(to_worker)) {
+      for (const LeaseId id : revoke->leases) leases_[id].may_end = true;
+    }
+  }
+}
+
+void Oracle::check_dispatch(PeerId to, const message::Dispatch& m) {
+  require(m.boot == boot_ && used_.emplace(m.boot, m.lease).second, 3,
+          [&] { return "lease " + std::to_string(m.lease.value) + " was used before"; });
+  const auto start = by_peer_.find(to);
+  require(start != by_peer_.end() && sessions_[start->second].present, 1,
+          [] { return "a dispatch to a worker that is not there"; });
+  LeaseFacts lease;
+  lease.start_id = start->second;
+  lease.attempt = m.attempt;
+  lease.alone = m.alone;
+  lease.dispatched_ms = sim_.now_ms;
+  lease.time_limit_ms = static_cast<std::int64_t>(m.spec->limits.time_limit_us / 1000);
+  for (const message::Slice& slice : m.slices) {
+    for (std::uint32_t i = slice.first; i < slice.first + slice.count; ++i) {
+      check_case(m, case_bytes(*slice.cases, i), lease);
+    }
+  }
+  require(!m.alone || lease.cases.size() == 1, 0, [] { return "a suspect has company"; });
+  for (const CaseKey& key : lease.cases) current_[key] = m.lease;
+  leases_[m.lease] = std::move(lease);
+  live_.push_back(m.lease);
+  require(live_leases(to).size() <= sessions_[start->second].capacity, 2, [&] {
+    return "peer " + std::to_string(to.value) + " gets more leases than it has room for";
+  });
+}
+
+void Oracle::check_case(const message::Dispatch& m, std::string_view bytes, LeaseFacts& lease) {
+  const CaseKey key{m.job, CaseNo{read_case(bytes).number}};
+  const JobRow* row = disk_.committed().find(m.job);
+  const ChunkRow* chunk = row == nullptr ? nullptr : row->chunk_of(key.second);
+  require(chunk != nullptr, 6, [&] { return name(key) + " is dispatched before it is durable"; });
+  const auto index = static_cast<std::uint32_t>(key.second.value - chunk->first_case.value);
+  require(case_bytes(*chunk->cases, index) == bytes, 6,
+          [&] { return name(key) + " is dispatched with other content than was stored"; });
+  const JobRow* now = disk_.submitted().find(m.job);
+  require(!now->cancelled, 0, [&] { return name(key) + " is dispatched, but its job cancelled"; });
+  require(!now->is_done(key.second), 4,
+          [&] { return name(key) + " is done, and dispatched again"; });
+  if (const auto before = current_.find(key); before != current_.end()) {
+    const LeaseFacts& old = leases_.at(before->second);
+    const auto at = std::ranges::find(old.cases, key) - old.cases.begin();
+    require(old.may_end || !old.open[at], 1, [&] { return name(key) + " is leased twice"; });
+  }
+  require(std::ranges::find(lease.cases, key) == lease.cases.end(), 1,
+          [&] { return name(key) + " is twice in one dispatch"; });
+  lease.cases.push_back(key);
+  lease.open.push_back(true);
+}
+
+}  // namespace puzzled::sim

@@ -1,0 +1,128 @@
+// Checks the promises from outside: it sees what goes into the broker and what comes out of it, and
+// what is on the disk, and nothing else. Throws Violation.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/sim/disk.h"
+#include "tests/sim/params.h"
+#include "tests/sim/sim.h"
+
+namespace puzzled::sim {
+
+using CaseKey = std::pair<JobId, CaseNo>;
+
+struct LeaseFacts {
+  Bytes16 start_id{};
+  std::uint32_t attempt = 0;
+  std::vector<CaseKey> cases;  // by position
+  std::vector<bool> open;      // neither counted nor returned
+  std::int64_t dispatched_ms = 0;
+  std::int64_t time_limit_ms = 0;
+  bool alone = false;
+  bool may_end = false;  // the broker had a reason to take it away
+
+  [[nodiscard]] bool is_live() const;
+};
+
+class Oracle {
+ public:
+  Oracle(Sim& sim, const Params& params, const Disk& disk)
+      : sim_(sim), params_(params), disk_(disk) {}
+
+  void daemon_started(Boot boot);
+  void daemon_stopped();
+
+  // One step: what came in, what the broker answered (before the disk has it), what is sent of it
+  // (after the disk has it).
+  void before(const Event& event);
+  void check_records(const Event& event, const Effects& effects);
+  void check_dispatches(const Effects& effects);
+  // A message leaves the daemon.
+  void released(const Send& send);
+
+  // Everything has come to its end.
+  void check_end() const;
+
+  // For mutations, which have to break rules knowingly.
+  [[nodiscard]] const LeaseFacts* lease(LeaseId id) const;
+  [[nodiscard]] std::vector<LeaseId> live_leases(PeerId worker) const;
+
+ private:
+  struct SessionFacts {
+    PeerId peer;
+    std::int64_t heard_ms = 0;
+    std::uint32_t capacity = 0;
+    std::vector<event::BusySlot> busy;
+    bool present = false;
+    bool said_goodbye = false;
+  };
+  struct Asked {
+    Bytes16 request_id{};
+    JobId job;
+    std::string name;  // of the spec
+    ChunkNo chunk_no = 0;
+    std::uint64_t hash = 0;
+  };
+  struct Told {  // promised to somebody
+    JobId job;
+    std::uint32_t chunks = 0;
+    bool sealed = false;
+    bool cancelled = false;
+    bool done = false;
+  };
+
+  void note(const event::WorkerReady& e);
+  void note(const event::WorkerResults& e);
+  void note(const event::WorkerReturn& e);
+  void note(const event::WorkerHeartbeat& e);
+  void note(const event::WorkerGoodbye& e);
+  template <class Other>
+  void note(const Other& e);
+  SessionFacts* hear(PeerId peer, std::uint32_t capacity);
+  void note_ends();
+  template <class Condition>
+  void end_leases(const Bytes16& start_id, Condition&& condition);
+
+  void check_results(const event::WorkerResults* event, const record::InsertResults& r);
+  void check_quarantine(const record::InsertResults& r);
+  void check_attempt(const record::InsertAttempt& r);
+  void check_dispatch(PeerId to, const message::Dispatch& m);
+  void check_case(const message::Dispatch& m, std::string_view bytes, LeaseFacts& lease);
+
+  void reply(const Asked& asked, const message::JobOpened& m);
+  void reply(const Asked& asked, const message::ChunkAccepted& m);
+  void reply(const Asked& asked, const message::JobSealed& m);
+  void reply(const Asked& asked, const message::JobCancelled& m);
+  void reply(const Asked& asked, const message::JobDone& m);
+  void reply(const Asked& asked, const message::Error& m);
+  const JobRow& promised_row(const Asked& asked) const;
+  Told& told(const JobRow& row) { return told_[row.request_id]; }
+  void check_told() const;
+
+  Sim& sim_;
+  const Params& params_;
+  const Disk& disk_;
+  Boot boot_;
+  std::set<std::pair<Boot, LeaseId>> used_;
+
+  // Of this boot.
+  std::map<Bytes16, SessionFacts> sessions_;
+  std::map<PeerId, Bytes16> by_peer_;
+  std::map<LeaseId, LeaseFacts> leases_;
+  std::vector<LeaseId> live_;
+  std::map<CaseKey, LeaseId> current_;  // the last lease of each case
+  std::map<std::pair<LeaseId, std::uint32_t>, std::vector<CaseKey>> parts_;
+  std::multimap<std::pair<PeerId, std::uint64_t>, Asked> asked_;
+
+  // Of the whole run.
+  std::map<Bytes16, Told> told_;
+  std::map<CaseKey, std::set<Bytes16>> charged_;  // process starts that did not come back
+};
+
+}  // namespace puzzled::sim

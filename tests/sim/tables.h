@@ -1,0 +1,72 @@
+// What a store file would hold, as rows in memory. Applying a record checks what the schema and the
+// promises allow.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string_view>
+#include <vector>
+
+#include "daemon/broker/effect.h"
+#include "daemon/broker/event.h"
+
+namespace puzzled::sim {
+
+struct ChunkRow {
+  CaseNo first_case;
+  ChunkCasesPtr cases;
+  std::uint64_t hash = 0;
+  std::vector<bool> done;
+  std::uint32_t done_count = 0;
+};
+
+struct JobRow {
+  Bytes16 request_id{};
+  JobSpecPtr spec;
+  std::int64_t created_ms = 0;
+  bool sealed = false;
+  bool cancelled = false;
+  bool finished = false;
+  std::vector<ChunkRow> chunks;
+  std::uint64_t case_count = 0;
+  std::uint64_t file_count = 0;
+  std::uint64_t done_count = 0;
+  std::uint64_t digest = 0;
+  std::vector<RecoveredAttempt> attempts;
+
+  [[nodiscard]] const ChunkRow* chunk_of(CaseNo case_no) const;
+  [[nodiscard]] bool is_done(CaseNo case_no) const;
+};
+
+class Tables {
+ public:
+  std::uint64_t boot = 0;
+  std::map<JobId, JobRow> jobs;
+  std::map<WorkerNo, Bytes16> workers;
+
+  void apply(const Record& record);  // throws Violation
+  [[nodiscard]] const JobRow* find(JobId job) const;
+  [[nodiscard]] JobId find(const Bytes16& request_id) const;  // 0: no such job
+  // As daemon/store/recovery.cc reads it. The boot number is raised by the caller.
+  [[nodiscard]] Recovery recover() const;
+  [[nodiscard]] event::ChunkLoaded load(const LoadChunk& load) const;
+
+ private:
+  JobRow& open_row(JobId job);
+  void add(const record::InsertJob& r);
+  void add(const record::InsertChunk& r);
+  void add(const record::SealJob& r);
+  void add(const record::CancelJob& r);
+  void add(const record::FinishJob& r);
+  void add(const record::InsertWorker& r);
+  void add(const record::InsertResults& r);
+  void add(const record::InsertAttempt& r);
+  void add(const record::RetractAttempt& r);
+
+  std::map<Bytes16, JobId> by_request_;
+};
+
+std::string_view case_bytes(const ChunkCases& cases, std::uint32_t index);
+
+}  // namespace puzzled::sim
