@@ -140,10 +140,9 @@ TEST_F(Poison, KillingWithoutAWordIsFoundAndQuarantined) {
   constexpr std::uint64_t kPoison = 7;
   std::set<std::uint32_t> done;
   int deaths = 0;
-  for (std::uint8_t worker = 2; worker < 30 && d.recorded<record::InsertResults>().empty();
-       ++worker) {
+  for (std::uint8_t worker = 2; worker < 30; ++worker) {
     d.tick_after(3'000);
-    if (!d.recorded<record::InsertResults>().empty()) break;
+    if (!d.recorded<record::InsertResults>().empty()) break;  // the broker's own: the quarantine
     ++deaths;
     d.ready(worker, worker);
     bool dead = false;

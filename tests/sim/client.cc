@@ -106,7 +106,7 @@ void Client::drive() {
   }
   harm();
   if (cancels_ && count(Want::kCancel) == 0) ask(Want::kCancel);
-  while (next_ < plan_.chunks.size() && next_ < accepted_ + params_.client_depth) {
+  while (next_ < plan_.chunks.size() && next_ < accepted_ + depth_) {
     ask(Want::kChunk, next_++);
   }
   if (accepted_ < plan_.chunks.size()) return;
@@ -216,9 +216,11 @@ void Client::on(const Asked& asked, const message::Error& m) {
     case ErrorCode::kJobFinished:
       ended_ = true;
       return;
+    case ErrorCode::kUnavailable:
+      depth_ = std::max<std::int64_t>(1, depth_ / 2);
+      return pause();
     case ErrorCode::kUnknownJob:  // allowed where nothing was promised: Oracle
     case ErrorCode::kOutOfOrder:
-    case ErrorCode::kUnavailable:
       return pause();
     default:
       throw Violation{7, "an honest client is refused: " + m.text};

@@ -100,6 +100,7 @@ void Daemon::one_step(Event event) {
   mutant_.change(event, effects);
   oracle_.check_records(event, effects);
   carry_out(effects);
+  oracle_.check_taken_back(event);
   if (mutant_.is(Mutation::kDispatchEarly) && effects.step > durable_step_ &&
       !std::holds_alternative<event::RecordsDurable>(event)) {
     one_step(event::RecordsDurable{effects.step});

@@ -1,8 +1,10 @@
 // puzzle-sim: the Broker and its Sessions under faults, one seed a run. Exit 0: all seeds are
 // clean; 1: one is not (or: the mutation was caught); 2: wrong arguments.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cinttypes>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -15,7 +17,7 @@ constexpr std::size_t kLinesOfFailure = 60;
 
 struct Arguments {
   std::string seeds = "1..1000";
-  std::uint64_t steps = 2'000;
+  std::uint64_t steps = 5'000;
   unsigned jobs = std::max(1U, std::thread::hardware_concurrency());
   std::uint64_t seed = 0;
   std::size_t lines = 1'000'000;

@@ -67,7 +67,7 @@ void Mutant::change(Event& event) const {
     if (is(Mutation::kCreditLost)) beat->capacity = 0;
     if (is(Mutation::kCreditExceeded)) beat->capacity += 2;
     if (is(Mutation::kListIgnored)) {
-      for (const LeaseId id : oracle_.live_leases(beat->peer)) beat->leases.push_back(id);
+      for (const LeaseId id : oracle_.unanswered_leases(beat->peer)) beat->leases.push_back(id);
     }
     if (is(Mutation::kChargeInnocent)) {
       for (event::BusySlot& slot : beat->slots) slot.position = slot.position > 0 ? 0 : 1;

@@ -23,6 +23,13 @@ bool LeaseFacts::is_live() const { return !may_end && std::ranges::find(open, tr
 void Oracle::daemon_started(Boot boot) {
   boot_ = boot;
   check_told();
+  // What was taken back, but not yet on the disk, nobody knows any more.
+  charged_.clear();
+  for (const auto& [id, job] : disk_.committed().jobs) {
+    for (const RecoveredAttempt& attempt : job.attempts) {
+      charged_[{id, attempt.case_no}].insert(attempt.start_id);
+    }
+  }
 }
 
 void Oracle::daemon_stopped() {
@@ -46,7 +53,20 @@ std::vector<LeaseId> Oracle::live_leases(PeerId worker) const {
   if (start == by_peer_.end()) return ids;
   for (const LeaseId id : live_) {
     const LeaseFacts& lease = leases_.at(id);
-    if (lease.start_id == start->second && lease.is_live()) ids.push_back(id);
+    if (lease.start_id == start->second && lease.is_live() && !lease.overdue) ids.push_back(id);
+  }
+  return ids;
+}
+
+std::vector<LeaseId> Oracle::unanswered_leases(PeerId worker) const {
+  std::vector<LeaseId> ids;
+  const auto start = by_peer_.find(worker);
+  if (start == by_peer_.end()) return ids;
+  for (const auto& [id, lease] : leases_) {
+    if (lease.start_id == start->second &&
+        std::ranges::find(lease.open, true) != lease.open.end()) {
+      ids.push_back(id);
+    }
   }
   return ids;
 }
@@ -136,21 +156,28 @@ void Oracle::note(const event::WorkerGoodbye& e) {
   end_leases(by_peer_[e.peer], [](LeaseId, const LeaseFacts&) { return true; });
 }
 
-// Silence and deadlines end leases without an event of their own.
+// Silence and deadlines end leases without an event of their own. With one lease that is overdue
+// its worker is dropped, and so are all the others.
 void Oracle::note_ends() {
   std::erase_if(live_, [&](LeaseId id) { return !leases_.at(id).is_live(); });
   for (auto& [start_id, session] : sessions_) {
     if (!session.present) continue;
-    bool ends = session.heard_ms + params_.broker.liveness_ms <= sim_.now_ms;
-    if (ends) session.present = false;
-    for (const LeaseId id : live_) {
-      const LeaseFacts& lease = leases_.at(id);
-      ends = ends ||
-             (lease.start_id == start_id && lease.dispatched_ms + 10 * lease.time_limit_ms +
-                                                    kBackstopMs + params_.broker.lease_margin_ms <=
-                                                sim_.now_ms);
+    if (session.heard_ms + params_.broker.liveness_ms <= sim_.now_ms) {
+      session.present = false;
+      end_leases(start_id, [](LeaseId, const LeaseFacts&) { return true; });
+      continue;
     }
-    if (ends) end_leases(start_id, [](LeaseId, const LeaseFacts&) { return true; });
+    const auto mine = [&](LeaseId id) { return leases_.at(id).start_id == start_id; };
+    const bool overdue = std::ranges::any_of(live_, [&](LeaseId id) {
+      const LeaseFacts& lease = leases_.at(id);
+      return mine(id) && lease.dispatched_ms + 10 * lease.time_limit_ms + kBackstopMs +
+                                 params_.broker.lease_margin_ms <=
+                             sim_.now_ms;
+    });
+    if (!overdue) continue;
+    for (const LeaseId id : live_) {
+      if (mine(id)) leases_.at(id).overdue = true;
+    }
   }
 }
 
@@ -167,6 +194,12 @@ void Oracle::check_records(const Event& event, const Effects& effects) {
       }
     } else if (const auto* attempt = std::get_if<record::InsertAttempt>(&record)) {
       check_attempt(*attempt);
+    } else if (const auto* cancel = std::get_if<record::CancelJob>(&record)) {
+      // A worker that cannot be reached is not told.
+      for (const LeaseId id : live_) {
+        LeaseFacts& lease = leases_.at(id);
+        if (lease.cases.at(0).first == cancel->job) lease.may_end = true;
+      }
     }
   }
 }
@@ -230,14 +263,26 @@ void Oracle::check_attempt(const record::InsertAttempt& r) {
 
 // ---- What the broker sends.
 
+// A worker that came back had not died: nothing of that may stay on the disk.
+void Oracle::check_taken_back(const Event& event) const {
+  const auto* ready = std::get_if<event::WorkerReady>(&event);
+  if (ready == nullptr) return;
+  for (const auto& [id, job] : disk_.submitted().jobs) {
+    if (job.cancelled || job.finished) continue;
+    for (const RecoveredAttempt& attempt : job.attempts) {
+      require(attempt.start_id != ready->start_id || job.is_done(attempt.case_no), 0, [&] {
+        return name({id, attempt.case_no}) + " stays charged with a worker that came back";
+      });
+    }
+  }
+}
+
 void Oracle::check_dispatches(const Effects& effects) {
   for (const Send& send : effects.now) {
     const auto* to_worker = std::get_if<WorkerMessage>(&send.what);
     if (to_worker == nullptr) continue;
     if (const auto* dispatch = std::get_if<message::Dispatch>(to_worker)) {
       check_dispatch(send.to, *dispatch);
-    } else if (const auto* revoke = std::get_if<message::Revoke>(to_worker)) {
-      for (const LeaseId id : revoke->leases) leases_[id].may_end = true;
     }
   }
 }
@@ -263,8 +308,12 @@ void Oracle::check_dispatch(PeerId to, const message::Dispatch& m) {
   for (const CaseKey& key : lease.cases) current_[key] = m.lease;
   leases_[m.lease] = std::move(lease);
   live_.push_back(m.lease);
-  require(live_leases(to).size() <= sessions_[start->second].capacity, 2, [&] {
-    return "peer " + std::to_string(to.value) + " gets more leases than it has room for";
+  const std::vector<LeaseId> live = live_leases(to);
+  require(live.size() <= sessions_[start->second].capacity, 2, [&] {
+    std::string text =
+        "peer " + std::to_string(to.value) + " gets more leases than it has room for:";
+    for (const LeaseId id : live) text += " " + std::to_string(id.value);
+    return text;
   });
 }
 
@@ -283,7 +332,8 @@ void Oracle::check_case(const message::Dispatch& m, std::string_view bytes, Leas
   if (const auto before = current_.find(key); before != current_.end()) {
     const LeaseFacts& old = leases_.at(before->second);
     const auto at = std::ranges::find(old.cases, key) - old.cases.begin();
-    require(old.may_end || !old.open[at], 1, [&] { return name(key) + " is leased twice"; });
+    require(old.may_end || old.overdue || !old.open[at], 1,
+            [&] { return name(key) + " is leased twice"; });
   }
   require(std::ranges::find(lease.cases, key) == lease.cases.end(), 1,
           [&] { return name(key) + " is twice in one dispatch"; });

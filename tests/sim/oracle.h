@@ -26,6 +26,7 @@ struct LeaseFacts {
   std::int64_t time_limit_ms = 0;
   bool alone = false;
   bool may_end = false;  // the broker had a reason to take it away
+  bool overdue = false;  // it may have one: the oracle does not follow progress
 
   [[nodiscard]] bool is_live() const;
 };
@@ -38,10 +39,11 @@ class Oracle {
   void daemon_started(Boot boot);
   void daemon_stopped();
 
-  // One step: what came in, what the broker answered (before the disk has it), what is sent of it
+  // One step: what came in, what the broker answered (before the disk has it), what became of that
   // (after the disk has it).
   void before(const Event& event);
   void check_records(const Event& event, const Effects& effects);
+  void check_taken_back(const Event& event) const;
   void check_dispatches(const Effects& effects);
   // A message leaves the daemon.
   void released(const Send& send);
@@ -51,7 +53,8 @@ class Oracle {
 
   // For mutations, which have to break rules knowingly.
   [[nodiscard]] const LeaseFacts* lease(LeaseId id) const;
-  [[nodiscard]] std::vector<LeaseId> live_leases(PeerId worker) const;
+  // Those of a worker with cases that are neither answered nor returned.
+  [[nodiscard]] std::vector<LeaseId> unanswered_leases(PeerId worker) const;
 
  private:
   struct SessionFacts {
@@ -84,6 +87,7 @@ class Oracle {
   void note(const event::WorkerGoodbye& e);
   template <class Other>
   void note(const Other& e);
+  [[nodiscard]] std::vector<LeaseId> live_leases(PeerId worker) const;
   SessionFacts* hear(PeerId peer, std::uint32_t capacity);
   void note_ends();
   template <class Condition>

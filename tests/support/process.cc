@@ -28,13 +28,17 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
   return result;
 }
 
-// State and parent out of /proc/PID/stat; nullopt: there is no such process.
+// State and parent out of /proc/PID/stat; nullopt: there is no such process. It may end between the
+// opening of that file and its reading (ESRCH), which getline() takes for an empty file, as it is
+// meant; a streambuf iterator would throw.
 struct ProcessState {
   char state = '?';
   pid_t parent = 0;
 };
 std::optional<ProcessState> state_of(pid_t pid) {
-  const std::string stat = read_file(fs::path("/proc") / std::to_string(pid) / "stat");
+  std::ifstream file(fs::path("/proc") / std::to_string(pid) / "stat");
+  std::string stat;
+  std::getline(file, stat);
   const std::size_t after_name = stat.rfind(')');
   if (after_name == std::string::npos) return std::nullopt;
   std::istringstream fields(stat.substr(after_name + 1));
