@@ -2,11 +2,12 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -26,6 +27,35 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
   for (std::string& s : strings) result.push_back(s.data());
   result.push_back(nullptr);
   return result;
+}
+
+// What a child needs between fork() and exec(), where it may allocate nothing.
+struct Image {
+  char* const* arguments;
+  char* const* environment;
+  const char* folder;
+  const char* in;
+  const char* out;
+  const char* err;
+  pid_t parent;
+};
+
+// Makes this process the program. In a group of its own, so that what it starts can be killed with
+// it; killed when the test is, however that ends.
+[[noreturn]] void become(const Image& image) {
+  constexpr int kFailed = 127;  // as shells say it
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != image.parent) ::_exit(kFailed);
+  const int write_flags = O_WRONLY | O_CREAT | O_TRUNC;
+  const int files[] = {::open(image.in, O_RDONLY), ::open(image.out, write_flags, 0600),
+                       ::open(image.err, write_flags, 0600)};
+  for (int target = 0; target < 3; ++target) {
+    if (::dup2(files[target], target) < 0) ::_exit(kFailed);
+    if (files[target] > 2) ::close(files[target]);
+  }
+  if (::chdir(image.folder) == 0) ::execve(image.arguments[0], image.arguments, image.environment);
+  ::_exit(kFailed);
 }
 
 // State and parent out of /proc/PID/stat; nullopt: there is no such process. It may end between the
@@ -86,25 +116,17 @@ Process::Process(const std::vector<std::string>& command, const Options& options
   std::vector<std::string> environment;
   for (const auto& [name, value] : options.environment) environment.push_back(name + "=" + value);
 
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  const int write_flags = O_WRONLY | O_CREAT | O_TRUNC;
-  posix_spawn_file_actions_addopen(&files, 0, in_path.c_str(), O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&files, 1, out_path_.c_str(), write_flags, 0600);
-  posix_spawn_file_actions_addopen(&files, 2, err_path_.c_str(), write_flags, 0600);
-  if (!options.working_folder.empty()) {
-    posix_spawn_file_actions_addchdir_np(&files, options.working_folder.c_str());
+  const std::vector<char*> argv = pointers(arguments);
+  const std::vector<char*> envp = pointers(environment);
+  const std::string folder = options.working_folder.empty() ? "." : options.working_folder;
+  const pid_t parent = ::getpid();
+  pid_ = ::fork();
+  if (pid_ < 0) throw std::runtime_error(std::string("fork: ") + std::strerror(errno));
+  if (pid_ == 0) {
+    become({argv.data(), envp.data(), folder.c_str(), in_path.c_str(), out_path_.c_str(),
+            err_path_.c_str(), parent});
   }
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-  const int error = ::posix_spawn(&pid_, arguments.front().c_str(), &files, &attributes,
-                                  pointers(arguments).data(), pointers(environment).data());
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&files);
-  if (error != 0) {
-    throw std::runtime_error("cannot start " + command.front() + ": " + std::strerror(error));
-  }
+  ::setpgid(pid_, pid_);  // here too: whoever comes first
 }
 
 Process::Process(Process&& other) noexcept
