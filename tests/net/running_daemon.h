@@ -65,7 +65,7 @@ class RunningDaemon {
         codec::DaemonFacts{1, 2, {boot_}, database});
     listen(reactor_->client_socket(), client_lock_);
     listen(reactor_->worker_socket(), worker_lock_);
-    const EndpointLock any_port("tcp://127.0.0.1:*");
+    const EndpointLock any_port("tcp://127.0.0.1:*", false);
     client_tcp_ = listen(reactor_->client_socket(), any_port);
     worker_tcp_ = listen(reactor_->worker_socket(), any_port);
     loop_ = std::thread([this] { exit_code_ = reactor_->run(); });
