@@ -40,6 +40,7 @@ class Step {
 
   void record(Record what) { effects_->records.push_back(std::move(what)); }
   void load(const LoadChunk& what) { effects_->loads.push_back(what); }
+  void compare(const CompareChunk& what) { effects_->comparisons.push_back(what); }
   template <class Message>  // one of ClientMessage
   void reply_now(PeerId to, Message what) {
     effects_->now.push_back({to, ClientMessage{std::move(what)}});

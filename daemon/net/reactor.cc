@@ -42,6 +42,7 @@ Reactor::Reactor(zmq::context_t& context, NetOptions options, Parts parts, codec
       facts_(std::move(facts)),
       clients_(context, options, last_peer_),
       workers_(context, options, last_peer_),
+      refusals_(options.refusals_log_ms),
       sweep_ms_(steady_ms() + kSweepMs) {}
 
 int Reactor::run() {
@@ -69,7 +70,8 @@ bool Reactor::clients_may_speak() const {
 }
 
 std::int64_t Reactor::next_deadline() const {
-  std::int64_t next = std::min(parts_.broker.next_deadline(), sweep_ms_);
+  std::int64_t next =
+      std::min({parts_.broker.next_deadline(), sweep_ms_, refusals_.next_deadline()});
   if (local_workers_ != nullptr) next = std::min(next, local_workers_->next_deadline());
   if (phase_ == Phase::kDraining) next = std::min(next, drain_deadline_ms_);
   return next;
@@ -101,6 +103,7 @@ void Reactor::keep_time() {
   const std::int64_t at = steady_ms();
   if (at >= parts_.broker.next_deadline()) step(event::Tick{});
   if (local_workers_ != nullptr && at >= local_workers_->next_deadline()) local_workers_->step(at);
+  for (const std::string& line : refusals_.due(at)) spdlog::warn("{}", line);
   if (at < sweep_ms_) return;
   sweep_ms_ = at + kSweepMs;
   std::vector<PeerId> gone;
@@ -108,6 +111,11 @@ void Reactor::keep_time() {
   for (const PeerId peer : std::exchange(gone, {})) step(event::ClientGone{peer});
   workers_.forget_idle(at, options_.client_idle_ms, gone);
   for (const PeerId peer : gone) step(event::WorkerGone{peer});
+}
+
+void Reactor::log_refusal(RefusalLog::Kind kind, std::string_view why) {
+  const std::string line = refusals_.note(steady_ms(), kind, why);
+  if (!line.empty()) spdlog::warn("{}", line);
 }
 
 // ---- What comes in.
@@ -137,11 +145,14 @@ void Reactor::read_workers() {
        ++i, bytes += frame.size()) {
     const Router::Received received = workers_.receive(at, peer, frame);
     if (received == Router::Received::kNothing) return;
-    if (received == Router::Received::kIgnored) continue;
+    if (received == Router::Received::kIgnored) {
+      log_refusal(RefusalLog::Kind::kNamedItself, "they must leave their routing id to ZeroMQ");
+      continue;
+    }
     // A message of several frames was emptied by the router and cannot be decoded either.
     auto input = codec::decode_worker(peer, view(frame), options_.codec);
     if (auto* refused = std::get_if<message::Refused>(&input)) {
-      spdlog::warn("refused a worker's message: {}", refused->text);
+      log_refusal(RefusalLog::Kind::kWorker, refused->text);
       to_send_.push_back({peer, WorkerMessage(std::move(*refused))});
       step(event::WorkerGone{peer});
     } else {
@@ -160,8 +171,17 @@ void Reactor::read_clients() {
        ++i, bytes += frame.size()) {
     const Router::Received received = clients_.receive(at, peer, frame);
     if (received == Router::Received::kNothing) return;
-    if (received == Router::Received::kIgnored) continue;
-    handle_client(peer, codec::decode_client(peer, view(frame), options_.codec));
+    if (received == Router::Received::kIgnored) {
+      log_refusal(RefusalLog::Kind::kNamedItself, "they must leave their routing id to ZeroMQ");
+      continue;
+    }
+    codec::ClientInput input = codec::decode_client(peer, view(frame), options_.codec);
+    // A mistake in a request is told to who made it; who sends no requests may not read replies.
+    const auto* error = std::get_if<message::Error>(&input);
+    if (error != nullptr && error->request == 0) {
+      log_refusal(RefusalLog::Kind::kClient, error->text);
+    }
+    handle_client(peer, std::move(input));
   }
 }
 
@@ -201,7 +221,8 @@ void Reactor::handle(PeerId peer, codec::Query query) {
 
 void Reactor::handle(PeerId peer, const codec::ListWorkers& list) {
   clients_.find(peer)->open_requests.insert(list.request);
-  reply(peer, list.request, codec::encode(list.request, parts_.broker.workers(now())));
+  reply(peer, list.request,
+        codec::encode(list.request, parts_.broker.workers(now(), list.after, list.rows)));
 }
 
 void Reactor::handle(PeerId peer, const codec::GetVersion& version) {
@@ -259,6 +280,8 @@ void Reactor::handle(const StoreThread::Failed& failed) {
 
 void Reactor::handle(event::ChunkLoaded loaded) { step(std::move(loaded)); }
 
+void Reactor::handle(event::ChunkCompared compared) { step(compared); }
+
 void Reactor::handle(event::IntakePaused paused) { step(std::move(paused)); }
 
 void Reactor::handle(event::IntakeResumed resumed) { step(resumed); }
@@ -267,10 +290,11 @@ void Reactor::handle(event::IntakeResumed resumed) { step(resumed); }
 
 void Reactor::step(Event event) {
   parts_.broker.step(now(), std::move(event), effects_);
-  if (!effects_.records.empty() || !effects_.loads.empty()) {
+  if (!effects_.records.empty() || !effects_.loads.empty() || !effects_.comparisons.empty()) {
     ++last_sequence_;
     if (!effects_.records.empty()) submitted_.push_back({last_sequence_, effects_.step});
-    to_store_.push_back({last_sequence_, std::move(effects_.records), std::move(effects_.loads)});
+    to_store_.push_back({last_sequence_, std::move(effects_.records), std::move(effects_.loads),
+                         std::move(effects_.comparisons)});
   }
   for (Send& send : effects_.when_durable) {
     if (effects_.step <= durable_step_) {

@@ -92,11 +92,12 @@ struct Store::Statements {
         delete_attempt(c,
                        "DELETE FROM attempts WHERE job = ? AND generation = ? AND case_no = ? "
                        "AND start_id = ?"),
-        load_cases(c, "SELECT payload FROM chunk_cases WHERE id = ?") {}
+        load_cases(c, "SELECT payload FROM chunk_cases WHERE id = ?"),
+        chunk_hash(c, "SELECT hash FROM chunks WHERE id = ?") {}
 
   sqlite::Statement begin, commit, insert_job, insert_chunk, insert_cases, insert_file, file_end,
       digest, grow_job, seal_job, cancel_job, finish_job, insert_worker, find_version,
-      insert_version, insert_result, insert_attempt, delete_attempt, load_cases;
+      insert_version, insert_result, insert_attempt, delete_attempt, load_cases, chunk_hash;
 };
 
 std::unique_ptr<Store> Store::open(const std::string& path, const StoreOptions& options) {
@@ -319,6 +320,20 @@ event::ChunkLoaded Store::load_chunk(const LoadChunk& load) {
   }
   if (!connection_.in_transaction()) progress_->forget();
   return loaded;
+}
+
+event::ChunkCompared Store::compare_chunk(const CompareChunk& compare) {
+  sqlite::Statement& read = statements_->chunk_hash;
+  const sqlite::ResetAtEnd reset(read);
+  read.bind(keys::chunk(compare.job, compare.chunk_no));
+  if (!read.step()) {
+    throw sqlite::corrupt(
+        fmt::format("chunk {} of job {} is lost", compare.chunk_no, compare.job.value));
+  }
+  return {.peer = compare.peer,
+          .request = compare.request,
+          .chunk_no = compare.chunk_no,
+          .same = static_cast<std::uint64_t>(read.integer(0)) == compare.hash};
 }
 
 void Store::checkpoint_if_due() {

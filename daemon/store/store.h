@@ -41,6 +41,7 @@ class Store {
 
   // Sees what the open transaction has applied.
   event::ChunkLoaded load_chunk(const LoadChunk& load);
+  event::ChunkCompared compare_chunk(const CompareChunk& compare);
 
   // Outside a transaction: moves the write-ahead log into the database if it has grown enough.
   void checkpoint_if_due();

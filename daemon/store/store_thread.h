@@ -26,6 +26,7 @@ class StoreThread {
     std::uint64_t sequence = 0;  // strictly increasing; reported back when durable
     std::vector<Record> records;
     std::vector<LoadChunk> loads;
+    std::vector<CompareChunk> comparisons;
   };
   // What has happened since the last take(), in order.
   struct Durable {
@@ -34,8 +35,8 @@ class StoreThread {
   struct Failed {  // I/O error or corruption: the daemon must stop with exit code 74
     std::string text;
   };
-  using Report =
-      std::variant<Durable, Failed, event::ChunkLoaded, event::IntakePaused, event::IntakeResumed>;
+  using Report = std::variant<Durable, Failed, event::ChunkLoaded, event::ChunkCompared,
+                              event::IntakePaused, event::IntakeResumed>;
 
   // `wake` is called from the store's thread after a report was added (it must not block).
   StoreThread(std::unique_ptr<Store> store, StoreOptions options, std::function<void()> wake);

@@ -73,12 +73,14 @@ class Daemon {
       step(event::RecordsDurable{durable_step_});
     }
     for (event::ChunkLoaded& loaded : std::exchange(loaded_, {})) step(std::move(loaded));
+    for (const event::ChunkCompared& one : std::exchange(compared_, {})) step(one);
   }
 
  private:
   struct StoredChunk {
     CaseNo first_case;
     ChunkCasesPtr cases;
+    std::uint64_t hash = 0;
     std::set<std::uint32_t> done;
   };
 
@@ -114,6 +116,11 @@ class Daemon {
       loaded_.push_back(
           {load.job, load.chunk_no, chunk.cases, {chunk.done.begin(), chunk.done.end()}});
     }
+    for (const CompareChunk& compare : effects.comparisons) {
+      const StoredChunk& chunk = chunks_.at({compare.job.value, compare.chunk_no});
+      compared_.push_back(
+          {compare.peer, compare.request, compare.chunk_no, chunk.hash == compare.hash});
+    }
     for (const Send& send : effects.now) check(send);
     for (Send& send : effects.when_durable) {
       if (effects.step <= durable_step_) {
@@ -122,13 +129,13 @@ class Daemon {
         held_.push_back(std::move(send));
       }
     }
-    static_cast<void>(broker_.workers(now_));
+    static_cast<void>(broker_.workers(now_, WorkerNo{}, 1'000));
     ASSERT(broker_.next_deadline() > 0);
   }
 
   void store(const record::InsertChunk& r) {
-    ASSERT(chunks_.try_emplace({r.job.value, r.chunk_no}, StoredChunk{r.first_case, r.cases, {}})
-               .second);
+    const StoredChunk chunk{r.first_case, r.cases, r.hash, {}};
+    ASSERT(chunks_.try_emplace({r.job.value, r.chunk_no}, chunk).second);
   }
   void store(const record::InsertResults& r) {
     for (const record::ResultRow& row : r.rows) {
@@ -167,6 +174,7 @@ class Daemon {
   std::uint64_t durable_step_ = 0;
   std::vector<Send> held_;
   std::vector<event::ChunkLoaded> loaded_;
+  std::vector<event::ChunkCompared> compared_;
   std::map<std::pair<std::uint64_t, ChunkNo>, StoredChunk> chunks_;
   std::map<std::uint64_t, std::multiset<std::uint64_t>> open_requests_;
 };

@@ -58,9 +58,9 @@ void check_output(const std::string& text, bool single) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace puzzled;
   const std::string text(fuzz::input(data, size));
-  const std::string line = client::printable_line(text);
-  ASSERT(codec::is_printable(line) && client::printable_line(line) == line);
-  ASSERT(is_shown_safely(client::printable_lines(text)));
+  const std::string line = printable_line(text);
+  ASSERT(codec::is_printable(line) && printable_line(line) == line);
+  ASSERT(is_shown_safely(printable_lines(text)));
   const std::string cut = client::shortened(line, 7);
   ASSERT(codec::is_printable(cut) && client::display_width(cut) <= 7);
   check_output(text, false);

@@ -1,74 +1,17 @@
 // Peers that do not keep to the protocol, at the sockets of a running daemon: each gets what the
 // protocol says, and nobody else notices.
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-
-#include <cstdlib>
-#include <iostream>
-#include <random>
 
 #include "daemon/net/fields.h"
+#include "tests/net/raw_connection.h"
 #include "tests/net/running_daemon.h"
 
 namespace puzzled {
 namespace {
 
-using namespace std::string_literals;
+using test::RawConnection;
 using test::ScriptedClient;
 using test::ScriptedWorker;
-
-// A plain TCP connection to "tcp://127.0.0.1:PORT".
-class RawConnection {
- public:
-  explicit RawConnection(const std::string& endpoint) : fd_(::socket(AF_INET, SOCK_STREAM, 0)) {
-    const int port = std::atoi(endpoint.substr(endpoint.rfind(':') + 1).c_str());
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(static_cast<std::uint16_t>(port));
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    if (::connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
-      throw std::runtime_error("connect");
-    }
-  }
-  ~RawConnection() { ::close(fd_); }
-  RawConnection(const RawConnection&) = delete;
-  RawConnection& operator=(const RawConnection&) = delete;
-  // As much as the other side takes: it may have hung up.
-  void send(std::string_view bytes) const {
-    static_cast<void>(::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
-  }
-
- private:
-  int fd_;
-};
-
-std::vector<std::string> garbage() {
-  const char* given = std::getenv("PUZZLED_SEED");
-  const std::uint64_t seed =
-      given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}();
-  std::cout << "PUZZLED_SEED=" << seed << '\n';
-  std::mt19937_64 random(seed);
-  const std::string greeting = "\xff\0\0\0\0\0\0\0\x01\x7f\x03\0NULL"s + std::string(48, '\0');
-  std::vector<std::string> all = {
-      "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
-      "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"s,  // a TLS hello
-      std::string(1U << 16U, '\0'),
-      std::string(1U << 16U, '\xff'),
-      test::frame(test::open_job(1)),  // ours, but without ZMTP
-      greeting.substr(0, 11),
-      greeting,                                            // and then nothing
-      greeting + "\x06\xff\xff\xff\xff\xff\xff\xff\xff"s,  // a command of 2^64 bytes
-      greeting + "\x04\x05\x05READY"s + "\x02\x7f\xff\xff\xff\xff\xff\xff\xff"s,
-  };
-  for (int i = 0; i < 30; ++i) {
-    std::string bytes(1 + random() % 300, '\0');
-    for (char& c : bytes) c = static_cast<char>(random());
-    all.push_back((i % 2 == 0 ? greeting : "") + bytes);
-  }
-  return all;
-}
 
 class HostilePeers : public testing::Test {
  protected:
@@ -137,7 +80,7 @@ class HostilePeers : public testing::Test {
 TEST_F(HostilePeers, RawBytesOnATcpPortDisturbNobody) {
   start();
   std::vector<std::unique_ptr<RawConnection>> open;
-  for (const std::string& bytes : garbage()) {
+  for (const std::string& bytes : test::garbage(test::seed())) {
     for (const std::string& endpoint : {daemon_->client_tcp(), daemon_->worker_tcp()}) {
       RawConnection(endpoint).send(bytes);  // and hangs up
       open.push_back(std::make_unique<RawConnection>(endpoint));
