@@ -168,6 +168,12 @@ bool Jobs::accept_chunk(Job& job, event::AddChunk& request) {
     return refuse(ErrorCode::kTooLarge, "a job may have at most " +
                                             std::to_string(core_.options.job_cases_max) + " cases");
   }
+  if (job.chunk_count >= core_.options.job_chunks_max ||
+      job.file_count + request.files.size() > core_.options.job_files_max) {
+    return refuse(ErrorCode::kTooLarge,
+                  "a job may have at most " + std::to_string(core_.options.job_chunks_max) +
+                      " chunks and " + std::to_string(core_.options.job_files_max) + " files");
+  }
   std::optional<std::uint64_t> file_cases = job.file_cases;
   const std::string wrong = check_files(job, request, core_.options.job_cases_max, file_cases);
   if (!wrong.empty()) return refuse(ErrorCode::kInvalidArgument, wrong);

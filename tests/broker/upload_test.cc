@@ -110,6 +110,31 @@ TEST(Upload, ThereAreNoMoreJobsThanTheStoreCanNumber) {
   EXPECT_EQ(d.sent_when_durable<message::JobOpened>().size(), 1U) << "those that are there go on";
 }
 
+TEST(Upload, ChunksAndFilesHaveALimit) {
+  BrokerOptions options;
+  options.job_chunks_max = 2;
+  options.job_files_max = 3;
+  Driver d(options);
+  d.open(1);
+  d.add(1, 0, 5);
+  d.add(1, 1, 5);
+  EXPECT_FALSE(d.error());
+  d.add(1, 2, 5);
+  EXPECT_EQ(d.error(), ErrorCode::kTooLarge);
+  d.open(2);
+  const auto with_files = [&](std::size_t files) {
+    event::AddChunk chunk{Driver::kClient, ++d.request, bytes16(2), 0, {}, make_cases(1), 7};
+    for (std::size_t i = 0; i < files; ++i) {
+      chunk.files.push_back({.path = "f", .first_case = 1, .case_count = i + 1 == files ? 1U : 0U});
+    }
+    d.step(std::move(chunk));
+  };
+  with_files(4);
+  EXPECT_EQ(d.error(), ErrorCode::kTooLarge);
+  with_files(3);
+  EXPECT_FALSE(d.error());
+}
+
 TEST(Upload, ChunksComeInOrder) {
   Driver d;
   d.open(1);
