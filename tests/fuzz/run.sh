@@ -24,8 +24,8 @@ shift $(($# > 0 ? 1 : 0))
 probe='extern "C" int LLVMFuzzerTestOneInput(const char*, unsigned long) { return 0; }'
 if ! echo "$probe" |
   clang++ -fsanitize=fuzzer -x c++ - -o /dev/null 2>/dev/null; then
-  echo "There is no clang++ with libFuzzer (packages clang and libclang-rt-dev): no fuzzing. CTest" \
-    "replays the seeds (ctest -R fuzz_)."
+  echo "There is no clang++ with libFuzzer (packages clang and libclang-rt-dev): no fuzzing." \
+    "CTest replays the seeds (ctest -R fuzz_)."
   exit 0
 fi
 

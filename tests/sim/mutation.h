@@ -35,6 +35,7 @@ enum class Mutation : std::uint8_t {
   kStaleLost,
   kResultsSwapped,
   kChargeInnocent,
+  kOtherAccepted,
 };
 
 struct MutationName {
@@ -62,6 +63,7 @@ inline constexpr auto kMutations = std::to_array<MutationName>({
     {Mutation::kStaleLost, "stale-lost", "a worker hears that a lease is no longer its own"},
     {Mutation::kResultsSwapped, "results-swapped", "a result belongs to its position"},
     {Mutation::kChargeInnocent, "charge-innocent", "a death is charged to the case being solved"},
+    {Mutation::kOtherAccepted, "other-accepted", "other content under a known number is refused"},
 });
 
 std::optional<Mutation> find_mutation(std::string_view name);
