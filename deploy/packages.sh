@@ -17,8 +17,11 @@ build=(
   libgmp-dev                      # exact counts of bishops
   libxxhash-dev                   # hashes of what is uploaded
 )
-test=(libgtest-dev libgmock-dev)
-full=(clang clang-format clang-tidy mmdebstrap ca-certificates git)
+test=(
+  libgtest-dev libgmock-dev
+  clang libclang-rt-dev           # fuzzing
+)
+full=(clang-format clang-tidy llvm mmdebstrap ca-certificates git)
 
 fail() {
   printf 'packages.sh: %s\n' "$*" >&2

@@ -33,8 +33,11 @@ inline constexpr std::size_t kMessageBytesMax = 32U << 20U;
 inline constexpr std::size_t kCaseBytesMax = 16U << 20U;
 inline constexpr std::size_t kAnswerBytesMax = 16U << 20U;
 inline constexpr std::uint32_t kChunkCasesMax = 1000;
+inline constexpr std::uint32_t kDispatchCasesMax = 4'096;
 inline constexpr std::size_t kChunkBytesSoft = 256U << 10U;  // a chunk is closed once it is over.
 inline constexpr std::size_t kUnacknowledgedChunksMax = 16;  // per client.
+// Of an envelope and the message in it. A field of two bytes can take a hundred once it is parsed.
+inline constexpr std::size_t kFieldsMax = 200'000;
 inline constexpr std::size_t kNameBytesMax = 200;
 inline constexpr std::size_t kPathBytesMax = 4096;
 
@@ -42,13 +45,14 @@ enum class Role : char { kClient = 'c', kWorker = 'w', kBroker = 'b' };
 
 enum class DecodeError {
   kNone,
-  kTooShort,      // less than a header
-  kNotOurs,       // wrong tag
-  kWrongRole,     // e.g. a worker at the clients' endpoint
-  kOtherVersion,  // other major version
-  kWrongLength,   // the length field does not match the frame
-  kTooLarge,      // over the limit
-  kMalformed,     // not the protobuf message it should be
+  kTooShort,       // less than a header
+  kNotOurs,        // wrong tag
+  kWrongRole,      // e.g. a worker at the clients' endpoint
+  kOtherVersion,   // other major version
+  kWrongLength,    // the length field does not match the frame
+  kTooLarge,       // over the limit
+  kTooManyFields,  // more than kFieldsMax
+  kMalformed,      // not the protobuf message it should be
 };
 // One printable sentence for people, e.g. "the message is not of the puzzled protocol".
 std::string_view describe(DecodeError error);

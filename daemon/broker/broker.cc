@@ -46,6 +46,7 @@ struct Broker::Impl {
   // From the operator and the store.
   void on(event::DrainWorkers&&) { sessions.drain(); }
   void on(event::ChunkLoaded&& e) { window.set_loaded(std::move(e)); }
+  void on(event::ChunkCompared&& e) { jobs.chunk_compared(e); }
   void on(event::RecordsDurable&& e) {
     window.set_durable(e.steps);
     leases.set_durable(e.steps);
@@ -158,7 +159,9 @@ std::string Broker::Impl::why_waiting(const broker::Job& job) const {
          " slots that could solve it are busy with jobs of higher or equal priority";
 }
 
-std::vector<WorkerView> Broker::workers(const Now& now) const { return impl_->sessions.views(now); }
+WorkersPage Broker::workers(const Now& now, WorkerNo after, std::uint32_t rows) const {
+  return impl_->sessions.page(now, after, rows);
+}
 
 std::string Broker::intake_paused() const { return impl_->core.intake_paused; }
 

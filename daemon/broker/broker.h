@@ -32,6 +32,12 @@ struct WorkerView {
   std::vector<std::string> solvers;  // "puzzle/solver"
 };
 
+struct WorkersPage {
+  std::vector<WorkerView> workers;  // ascending worker numbers
+  bool more = false;
+  WorkerNo next_after;  // of the last one; 0: there is none
+};
+
 class Broker {
  public:
   Broker(BrokerOptions options, Recovery recovery);
@@ -48,7 +54,8 @@ class Broker {
   [[nodiscard]] JobView job_view(JobId job) const;
   // Adds the open jobs after `after`, up to `last`, that nobody can solve now.
   void find_stuck(JobId after, JobId last, std::vector<Finding>& findings) const;
-  [[nodiscard]] std::vector<WorkerView> workers(const Now& now) const;
+  // Workers with larger numbers than `after`: at most `rows`, and fewer if they take much room.
+  [[nodiscard]] WorkersPage workers(const Now& now, WorkerNo after, std::uint32_t rows) const;
   [[nodiscard]] std::string intake_paused() const;  // empty: it is not
   [[nodiscard]] std::uint64_t leases() const;       // open ones, for draining
   [[nodiscard]] std::size_t worker_count() const;

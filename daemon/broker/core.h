@@ -47,6 +47,7 @@ class Step {
   void find(Finding what) { effects_->findings.push_back(std::move(what)); }
   void set_swept(JobId last) { effects_->swept = last; }
   void load(const LoadChunk& what) { effects_->loads.push_back(what); }
+  void compare(const CompareChunk& what) { effects_->comparisons.push_back(what); }
   template <class Message>  // one of ClientMessage
   void reply_now(PeerId to, Message what) {
     effects_->now.push_back({to, ClientMessage{std::move(what)}});

@@ -4,8 +4,8 @@
 //  3. `now` may be sent at once.
 //     The shell says so to the broker, too: event::RecordsDurable{step}, stepped before anything
 //     else that comes in after those messages went out. Cases are dispatched only then.
-//  4. `loads` are answered with ChunkLoaded, after the records of this and earlier steps are
-//     visible to the load.
+//  4. `loads` are answered with ChunkLoaded and `comparisons` with ChunkCompared, after the records
+//     of this and earlier steps are visible to them.
 #pragma once
 
 #include <cstdint>
@@ -204,6 +204,15 @@ struct LoadChunk {
   bool with_done = false;  // false: none has a result, ChunkLoaded::done will be empty
 };
 
+// Whether a chunk that is stored has this hash: a chunk of a sealed job came again.
+struct CompareChunk {
+  PeerId peer;
+  std::uint64_t request = 0;
+  JobId job;
+  ChunkNo chunk_no = 0;
+  std::uint64_t hash = 0;
+};
+
 struct Effects {
   // Number of the last step that gave records, from 1: what `when_durable` waits for. Steps
   // without records do not count; 0: nothing was ever recorded, so everything is durable.
@@ -216,6 +225,7 @@ struct Effects {
   // was the last of all.
   std::vector<Finding> findings;
   JobId swept;
+  std::vector<CompareChunk> comparisons;
 
   void clear() {  // `step` stays: it is set by every step
     records.clear();
@@ -223,6 +233,7 @@ struct Effects {
     now.clear();
     loads.clear();
     findings.clear();
+    comparisons.clear();
   }
 };
 

@@ -117,6 +117,12 @@ struct ChunkLoaded {
   ChunkCasesPtr cases;
   std::vector<std::uint32_t> done;  // positions in the chunk that have a result, ascending
 };
+struct ChunkCompared {  // answers CompareChunk
+  PeerId peer;
+  std::uint64_t request = 0;
+  ChunkNo chunk_no = 0;
+  bool same = false;
+};
 struct RecordsDurable {  // the records of all steps up to Effects::step == `steps` are on disk
   std::uint64_t steps = 0;
 };
@@ -144,7 +150,8 @@ using Event =
     std::variant<event::OpenJob, event::AddChunk, event::SealJob, event::CancelJob, event::WaitJob,
                  event::ClientGone, event::WorkerReady, event::WorkerResults, event::WorkerReturn,
                  event::WorkerHeartbeat, event::WorkerGoodbye, event::WorkerGone,
-                 event::DrainWorkers, event::ChunkLoaded, event::RecordsDurable,
-                 event::IntakePaused, event::IntakeResumed, event::Sweep, event::Tick>;
+                 event::DrainWorkers, event::ChunkLoaded, event::ChunkCompared,
+                 event::RecordsDurable, event::IntakePaused, event::IntakeResumed, event::Sweep,
+                 event::Tick>;
 
 }  // namespace puzzled

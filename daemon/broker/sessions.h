@@ -96,10 +96,12 @@ class Sessions {
   // Room for more leases among the workers of a lane.
   [[nodiscard]] std::uint64_t free_leases(LaneNo lane) const;
   [[nodiscard]] std::uint64_t slots(LaneNo lane) const;
-  [[nodiscard]] std::vector<WorkerView> views(const Now& now) const;
+  [[nodiscard]] WorkersPage page(const Now& now, WorkerNo after, std::uint32_t rows) const;
   void check() const;
 
  private:
+  [[nodiscard]] WorkerView view_of(const Session& session, const Now& now) const;
+
   using Profiles = std::map<std::vector<LaneNo>, Profile>;
   enum class Leave : std::uint8_t { kGoodbye, kSilent, kHung };
 

@@ -70,32 +70,46 @@ std::uint64_t Sessions::slots(LaneNo lane) const {
   return slots;
 }
 
-std::vector<WorkerView> Sessions::views(const Now& now) const {
+WorkersPage Sessions::page(const Now& now, WorkerNo after, std::uint32_t rows) const {
   std::vector<const Session*> sessions;
-  for (const auto& [peer, session] : by_peer_) sessions.push_back(session.get());
-  std::ranges::sort(sessions, {}, &Session::worker);
-  std::vector<WorkerView> views;
-  views.reserve(sessions.size());
-  for (const Session* session : sessions) {
-    WorkerView view{.name = session->name,
-                    .host = session->host,
-                    .pid = session->pid,
-                    .slots = session->slots,
-                    .leases = static_cast<std::uint32_t>(session->leases.size()),
-                    .connected_ms = session->connected_wall_ms,
-                    // A wall clock that was set back must not show the future.
-                    .last_seen_ms = std::min(session->seen_wall_ms, now.wall_ms),
-                    .draining = core_.draining,
-                    .cases_done = session->cases_done,
-                    .version = session->version,
-                    .solvers = {}};
-    for (const LaneNo no : session->lanes) {
-      const Lane& lane = core_.queue.lane(no);
-      view.solvers.push_back(lane.puzzle + "/" + lane.solver);
-    }
-    views.push_back(std::move(view));
+  for (const auto& [worker, session] : by_worker_) {
+    if (worker > after) sessions.push_back(session);
   }
-  return views;
+  std::ranges::sort(sessions, {}, &Session::worker);
+  WorkersPage page;
+  std::uint64_t bytes = 0;
+  for (const Session* session : sessions) {
+    if (page.workers.size() >= rows || bytes > core_.options.workers_page_bytes_max) {
+      page.more = true;
+      break;
+    }
+    page.workers.push_back(view_of(*session, now));
+    page.next_after = session->worker;
+    const WorkerView& view = page.workers.back();
+    bytes += view.name.size() + view.host.size() + view.version.size();
+    for (const std::string& solver : view.solvers) bytes += solver.size();
+  }
+  return page;
+}
+
+WorkerView Sessions::view_of(const Session& session, const Now& now) const {
+  WorkerView view{.name = session.name,
+                  .host = session.host,
+                  .pid = session.pid,
+                  .slots = session.slots,
+                  .leases = static_cast<std::uint32_t>(session.leases.size()),
+                  .connected_ms = session.connected_wall_ms,
+                  // A wall clock that was set back must not show the future.
+                  .last_seen_ms = std::min(session.seen_wall_ms, now.wall_ms),
+                  .draining = core_.draining,
+                  .cases_done = session.cases_done,
+                  .version = session.version,
+                  .solvers = {}};
+  for (const LaneNo no : session.lanes) {
+    const Lane& lane = core_.queue.lane(no);
+    view.solvers.push_back(lane.puzzle + "/" + lane.solver);
+  }
+  return view;
 }
 
 void Sessions::repair() {

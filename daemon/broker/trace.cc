@@ -172,6 +172,12 @@ std::string line(const event::ChunkLoaded& e) {
       .add("done", e.done)
       .str();
 }
+std::string line(const event::ChunkCompared& e) {
+  return from_client("ChunkCompared", e.peer, e.request)
+      .add("chunk", e.chunk_no)
+      .flag("same", e.same)
+      .str();
+}
 std::string line(const event::RecordsDurable& e) {
   return Line("RecordsDurable").add("steps", e.steps).str();
 }
@@ -335,6 +341,16 @@ std::string describe(const Effects& effects) {
                 .add("first_case", load.first_case)
                 .add("cases", load.case_count)
                 .flag("with_done", load.with_done)
+                .str() +
+            '\n';
+  }
+  for (const CompareChunk& compare : effects.comparisons) {
+    text += "  " +
+            Line("compare")
+                .add("job", compare.job)
+                .add("chunk", compare.chunk_no)
+                .add("peer", compare.peer)
+                .add("request", compare.request)
                 .str() +
             '\n';
   }

@@ -25,6 +25,8 @@ struct Query {  // for the reader thread
 };
 struct ListWorkers {
   std::uint64_t request = 0;
+  WorkerNo after;
+  std::uint32_t rows = 0;
 };
 struct GetVersion {
   std::uint64_t request = 0;
@@ -75,7 +77,7 @@ using JobViewOf = std::function<JobView(JobId)>;
 std::string encode(const ClientMessage& what);
 // `view_of` adds what only the broker knows; asked once for each job of the answer.
 std::string encode(std::uint64_t request, const query::Answer& answer, const JobViewOf& view_of);
-std::string encode(std::uint64_t request, const std::vector<WorkerView>& workers);
+std::string encode(std::uint64_t request, const WorkersPage& workers);
 std::string encode(std::uint64_t request, const DaemonFacts& facts, const DaemonLoad& load);
 std::string encode_backup_done(std::uint64_t request, std::uint64_t bytes);
 

@@ -298,6 +298,9 @@ message::Error from(wire::DecodeError error, const CodecOptions& options) {
       out.text += fmt::format("; this daemon is puzzled {} and speaks version {}.{}",
                               PUZZLED_VERSION, wire::kMajor, wire::kMinor);
       break;
+    case wire::DecodeError::kTooManyFields:
+      out.code = ErrorCode::kTooLarge;
+      break;
     case wire::DecodeError::kTooLarge:
       out.code = ErrorCode::kTooLarge;
       out.text += fmt::format(" of {} bytes", options.message_bytes_max);
@@ -347,7 +350,9 @@ ClientInput decode_client(PeerId peer, std::string_view frame, const CodecOption
     case proto::ClientRequest::kListFiles:
       return finish(peer, id, decode(in.list_files(), options));
     case proto::ClientRequest::kListWorkers:
-      return ListWorkers{id};
+      return ListWorkers{id,
+                         {std::min(in.list_workers().after(), kNumberMax)},
+                         page_rows(in.list_workers().limit(), options)};
     case proto::ClientRequest::kGetVersion:
       return GetVersion{id};
     case proto::ClientRequest::kCheck:

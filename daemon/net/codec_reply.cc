@@ -193,10 +193,12 @@ std::string encode(std::uint64_t request, const query::Answer& answer, const Job
   return finish(request, reply);
 }
 
-std::string encode(std::uint64_t request, const std::vector<WorkerView>& workers) {
+std::string encode(std::uint64_t request, const WorkersPage& workers) {
   proto::ClientReply reply;
   proto::WorkersPage& page = *reply.mutable_workers_page();
-  for (const WorkerView& from : workers) {
+  page.set_more(workers.more);
+  page.set_next_after(workers.next_after.value);
+  for (const WorkerView& from : workers.workers) {
     proto::WorkerRow& to = *page.add_workers();
     to.set_name(from.name);
     to.set_host(from.host);

@@ -37,6 +37,7 @@ struct NetOptions {
   std::uint32_t client_idle_ms = 60'000;    // a silent client with nothing open is forgotten, as
                                             // is one that takes none of its replies
   std::uint32_t open_requests_max = 1'000;  // of one client, without a reply yet
+  std::uint32_t refusals_log_ms = 1'000;    // between two log lines about refused messages
   std::uint32_t drain_timeout_ms = 30'000;  // from SIGTERM until the end, whatever still runs
   std::uint32_t upkeep_interval_ms = 1'000;  // between steps of sweeper and check; 0: never
   std::uint32_t linger_ms = 1'000;          // for unsent messages at the end

@@ -37,6 +37,7 @@ Reactor::Reactor(zmq::context_t& context, NetOptions options, Parts parts, codec
       upkeep_(options.upkeep_interval_ms, steady_ms(), parts.store, parts.reads),
       clients_(context, options, last_peer_),
       workers_(context, options, last_peer_),
+      refusals_(options.refusals_log_ms),
       sweep_ms_(steady_ms()),
       reads_({.waiting_max = options.reads_max,
               .client_waiting_max = options.client_reads_max,
@@ -70,7 +71,8 @@ bool Reactor::clients_may_speak() const {
 }
 
 std::int64_t Reactor::next_deadline() const {
-  std::int64_t next = std::min({parts_.broker.next_deadline(), sweep_ms_, upkeep_.next_deadline()});
+  std::int64_t next = std::min({parts_.broker.next_deadline(), sweep_ms_, upkeep_.next_deadline(),
+                                refusals_.next_deadline()});
   if (local_workers_ != nullptr) next = std::min(next, local_workers_->next_deadline());
   if (phase_ == Phase::kDraining) next = std::min(next, drain_deadline_ms_);
   if (queue_over_since_ != 0 && queue_pause_.empty()) {
@@ -107,6 +109,7 @@ void Reactor::keep_time() {
   if (local_workers_ != nullptr && at >= local_workers_->next_deadline()) local_workers_->step(at);
   if (const auto sweep = upkeep_.step(at, durable_step_)) step(*sweep);
   watch_store_queue(at);
+  for (const std::string& line : refusals_.due(at)) spdlog::warn("{}", line);
   if (at < sweep_ms_) return;
   sweep_ms_ = at + std::min<std::int64_t>(kSweepMs, options_.client_idle_ms);
   if (refused_connections_ > 0) {
@@ -142,6 +145,11 @@ void Reactor::watch_store_queue(std::int64_t at) {
   update_intake();
 }
 
+void Reactor::log_refusal(RefusalLog::Kind kind, std::string_view why) {
+  const std::string line = refusals_.note(steady_ms(), kind, why);
+  if (!line.empty()) spdlog::warn("{}", line);
+}
+
 // ---- What comes in.
 
 void Reactor::read_signals() {
@@ -169,7 +177,10 @@ bool Reactor::read_workers() {
        ++i, bytes += frame.size()) {
     const Router::Received received = workers_.receive(at, peer, frame);
     if (received == Router::Received::kNothing) return false;
-    if (received == Router::Received::kIgnored) continue;
+    if (received == Router::Received::kIgnored) {
+      log_refusal(RefusalLog::Kind::kNamedItself, "they must leave their routing id to ZeroMQ");
+      continue;
+    }
     if (received == Router::Received::kTooMany) {
       ++refused_connections_;  // it tries again by itself
       continue;
@@ -177,7 +188,7 @@ bool Reactor::read_workers() {
     // A message of several frames was emptied by the router and cannot be decoded either.
     auto input = codec::decode_worker(peer, view(frame), options_.codec);
     if (auto* refused = std::get_if<message::Refused>(&input)) {
-      spdlog::warn("refused a worker's message: {}", refused->text);
+      log_refusal(RefusalLog::Kind::kWorker, refused->text);
       to_send_.push_back({peer, WorkerMessage(std::move(*refused))});
       step(event::WorkerGone{peer});
     } else {
@@ -197,14 +208,23 @@ void Reactor::read_clients() {
        ++i, bytes += frame.size()) {
     const Router::Received received = clients_.receive(at, peer, frame);
     if (received == Router::Received::kNothing) return;
-    if (received == Router::Received::kIgnored) continue;
+    if (received == Router::Received::kIgnored) {
+      log_refusal(RefusalLog::Kind::kNamedItself, "they must leave their routing id to ZeroMQ");
+      continue;
+    }
     if (received == Router::Received::kTooMany) {
       ++refused_connections_;
       clients_.answer_refused(codec::encode(ClientMessage(message::Error{
           0, ErrorCode::kUnavailable, "the daemon has as many connections as it allows"})));
       continue;
     }
-    handle_client(peer, codec::decode_client(peer, view(frame), options_.codec));
+    codec::ClientInput input = codec::decode_client(peer, view(frame), options_.codec);
+    // A mistake in a request is told to who made it; who sends no requests may not read replies.
+    const auto* error = std::get_if<message::Error>(&input);
+    if (error != nullptr && error->request == 0) {
+      log_refusal(RefusalLog::Kind::kClient, error->text);
+    }
+    handle_client(peer, std::move(input));
   }
 }
 
@@ -242,7 +262,8 @@ void Reactor::handle(PeerId peer, codec::Query query) {
 
 void Reactor::handle(PeerId peer, const codec::ListWorkers& list) {
   clients_.find(peer)->open_requests.insert(list.request);
-  reply(peer, list.request, codec::encode(list.request, parts_.broker.workers(now())));
+  reply(peer, list.request,
+        codec::encode(list.request, parts_.broker.workers(now(), list.after, list.rows)));
 }
 
 void Reactor::handle(PeerId peer, const codec::GetVersion& version) {

@@ -1,8 +1,8 @@
 // The daemon's loop: the only ZeroMQ, one thread. It steps the Broker with what comes in, and
 // carries out what the broker asks for:
-//   records, loads  → the store's thread
-//   now             → sent at once
-//   when_durable    → held until the store reports the step's records durable, then sent
+//   records, loads, comparisons  → the store's thread
+//   now                          → sent at once
+//   when_durable                 → held until the store reports the step's records durable
 // Queries go to the reader's thread (read_queue.h); their answers are completed with live facts and
 // sent.
 #pragma once
@@ -18,6 +18,7 @@
 #include "daemon/net/local_workers.h"
 #include "daemon/net/options.h"
 #include "daemon/net/read_queue.h"
+#include "daemon/net/refusal_log.h"
 #include "daemon/net/router.h"
 #include "daemon/net/upkeep.h"
 #include "daemon/net/waker.h"
@@ -65,6 +66,7 @@ class Reactor {
   void read_answers();
   void keep_time();
   void watch_store_queue(std::int64_t at);
+  void log_refusal(RefusalLog::Kind kind, std::string_view why);
 
   void handle_client(PeerId peer, codec::ClientInput input);
   void handle(PeerId peer, const message::Error& error);
@@ -77,6 +79,7 @@ class Reactor {
   void handle(const StoreThread::Durable& durable);
   void handle(const StoreThread::Failed& failed);
   void handle(event::ChunkLoaded loaded);
+  void handle(event::ChunkCompared compared);
   void handle(event::IntakePaused paused);
   void handle(event::IntakeResumed resumed);
   void handle(const Backups::Ended& ended);
@@ -104,6 +107,7 @@ class Reactor {
   std::uint64_t last_peer_ = 0;
   Router clients_;
   Router workers_;
+  RefusalLog refusals_;
 
   Phase phase_ = Phase::kRunning;
   int exit_code_ = 0;

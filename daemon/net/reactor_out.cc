@@ -41,6 +41,8 @@ void Reactor::handle(const StoreThread::Failed& failed) {
 
 void Reactor::handle(event::ChunkLoaded loaded) { step(std::move(loaded)); }
 
+void Reactor::handle(event::ChunkCompared compared) { step(compared); }
+
 void Reactor::handle(event::IntakePaused paused) {
   store_pause_ = std::move(paused.reason);
   update_intake();
@@ -78,10 +80,11 @@ void Reactor::step(Event event) {
   const bool is_sweep = std::holds_alternative<event::Sweep>(event);
   parts_.broker.step(now(), std::move(event), effects_);
   if (is_sweep) upkeep_.on_sweep(effects_);
-  if (!effects_.records.empty() || !effects_.loads.empty()) {
+  if (!effects_.records.empty() || !effects_.loads.empty() || !effects_.comparisons.empty()) {
     ++last_sequence_;
     if (!effects_.records.empty()) submitted_.push_back({last_sequence_, effects_.step});
-    to_store_.push_back({last_sequence_, std::move(effects_.records), std::move(effects_.loads)});
+    to_store_.push_back({last_sequence_, std::move(effects_.records), std::move(effects_.loads),
+                         std::move(effects_.comparisons)});
   }
   for (Send& send : effects_.when_durable) {
     if (effects_.step <= durable_step_) {

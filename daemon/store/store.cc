@@ -66,12 +66,12 @@ struct Store::Statements {
         load_cases(c, "SELECT payload FROM chunk_cases WHERE id = ?"),
         hash(
             c,
-            "SELECT c.hash, j.file_count FROM chunks c JOIN jobs j ON j.job = ?2 WHERE c.id = ?1") {
-  }
+            "SELECT c.hash, j.file_count FROM chunks c JOIN jobs j ON j.job = ?2 WHERE c.id = ?1"),
+        chunk_hash(c, "SELECT hash FROM chunks WHERE id = ?") {}
 
   sqlite::Statement begin, commit, insert_job, insert_chunk, insert_cases, insert_file, file_end,
       digest, grow_job, seal_job, cancel_job, finish_job, insert_worker, find_version,
-      insert_version, insert_result, insert_attempt, delete_attempt, load_cases, hash;
+      insert_version, insert_result, insert_attempt, delete_attempt, load_cases, hash, chunk_hash;
 };
 
 std::unique_ptr<Store> Store::open(const std::string& path, const StoreOptions& options) {
@@ -314,6 +314,20 @@ void Store::check_hash(const LoadChunk& load, std::string_view cases) {
         fmt::format("the cases of chunk {} of job {} are not those that were stored", load.chunk_no,
                     load.job.value));
   }
+}
+
+event::ChunkCompared Store::compare_chunk(const CompareChunk& compare) {
+  sqlite::Statement& read = statements_->chunk_hash;
+  const sqlite::ResetAtEnd reset(read);
+  read.bind(keys::chunk(compare.job, compare.chunk_no));
+  if (!read.step()) {
+    throw sqlite::corrupt(
+        fmt::format("chunk {} of job {} is lost", compare.chunk_no, compare.job.value));
+  }
+  return {.peer = compare.peer,
+          .request = compare.request,
+          .chunk_no = compare.chunk_no,
+          .same = static_cast<std::uint64_t>(read.integer(0)) == compare.hash};
 }
 
 }  // namespace puzzled

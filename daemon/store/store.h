@@ -45,6 +45,7 @@ class Store {
 
   // Sees what the open transaction has applied. Checks the hash of chunks that lie within one file.
   event::ChunkLoaded load_chunk(const LoadChunk& load);
+  event::ChunkCompared compare_chunk(const CompareChunk& compare);
 
   [[nodiscard]] WriteAheadLog& log() { return *log_; }
   // For backups, which copy between the transactions.

@@ -269,6 +269,9 @@ void StoreThread::Impl::try_batch(std::size_t count, std::vector<Report>& loaded
   for (std::size_t i = 0; i < count; ++i) {
     for (const Record& record : queue[i].work.records) store->apply(record);
     for (const LoadChunk& load : queue[i].work.loads) loaded.push_back(store->load_chunk(load));
+    for (const CompareChunk& compare : queue[i].work.comparisons) {
+      loaded.push_back(store->compare_chunk(compare));
+    }
   }
   if (has_records) store->commit();
 }

@@ -29,6 +29,7 @@ class StoreThread {
     std::uint64_t sequence = 0;  // strictly increasing; reported back when durable
     std::vector<Record> records;
     std::vector<LoadChunk> loads;
+    std::vector<CompareChunk> comparisons;
   };
   // A copy of the database as it is at some moment after the request. REQUIRES: the one before has
   // ended.
@@ -44,8 +45,9 @@ class StoreThread {
   struct Failed {  // I/O error or corruption: the daemon must stop with exit code 74
     std::string text;
   };
-  using Report = std::variant<Durable, Failed, event::ChunkLoaded, event::IntakePaused,
-                              event::IntakeResumed, Backups::Ended>;
+  using Report =
+      std::variant<Durable, Failed, event::ChunkLoaded, event::ChunkCompared, event::IntakePaused,
+                   event::IntakeResumed, Backups::Ended>;
 
   // `wake` is called from the store's thread after a report was added (it must not block).
   StoreThread(std::unique_ptr<Store> store, StoreOptions options, std::function<void()> wake);

@@ -124,8 +124,10 @@ TEST(ClientCodec, DecodesQueries) {
   request.mutable_list_files()->set_job(3);
   request.mutable_list_files()->set_after_file(6);
   EXPECT_EQ(query_of<query::ListFiles>(request).after_file, 6U);
-  request.mutable_list_workers();
+  request.mutable_list_workers()->set_after(4);
   EXPECT_EQ(std::get<codec::ListWorkers>(decode(request)).request, 1U);
+  EXPECT_EQ(std::get<codec::ListWorkers>(decode(request)).after, WorkerNo{4});
+  EXPECT_EQ(std::get<codec::ListWorkers>(decode(request)).rows, CodecOptions{}.page_rows);
   request.mutable_get_version();
   EXPECT_EQ(std::get<codec::GetVersion>(decode(request)).request, 1U);
 }
@@ -368,8 +370,11 @@ TEST(ClientCodec, EncodesTheOtherAnswers) {
   WorkerView worker;
   worker.name = "w1";
   worker.solvers = {"bishops/staircase"};
-  EXPECT_EQ(parse(codec::encode(1, std::vector{worker})).workers_page().workers(0).solvers(0),
-            "bishops/staircase");
+  const WorkersPage workers{.workers = {worker}, .more = true, .next_after = {5}};
+  const auto listed = parse(codec::encode(1, workers)).workers_page();
+  EXPECT_EQ(listed.workers(0).solvers(0), "bishops/staircase");
+  EXPECT_TRUE(listed.more());
+  EXPECT_EQ(listed.next_after(), 5U);
   const auto version =
       parse(codec::encode(1, codec::DaemonFacts{1, 2, {3}, "db"},
                           codec::DaemonLoad{.intake_paused = "disk full", .reader_age_ms = 17}));

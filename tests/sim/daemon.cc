@@ -113,8 +113,9 @@ void Daemon::one_step(Event event) {
     text.pop_back();
     return text;
   });
-  for (const std::size_t size : {effects.records.size(), effects.now.size(),
-                                 effects.when_durable.size(), effects.loads.size()}) {
+  for (const std::size_t size :
+       {effects.records.size(), effects.now.size(), effects.when_durable.size(),
+        effects.loads.size(), effects.comparisons.size()}) {
     sim_.fold(size);
   }
   mutant_.change(event, effects);
@@ -128,10 +129,11 @@ void Daemon::one_step(Event event) {
 }
 
 void Daemon::carry_out(Effects& effects) {
-  if (!effects.records.empty() || !effects.loads.empty()) {
+  if (!effects.records.empty() || !effects.loads.empty() || !effects.comparisons.empty()) {
     ++last_sequence_;
     if (!effects.records.empty()) submitted_.push_back({last_sequence_, effects.step});
-    disk_.submit({last_sequence_, std::move(effects.records), std::move(effects.loads)});
+    disk_.submit({last_sequence_, std::move(effects.records), std::move(effects.loads),
+                  std::move(effects.comparisons)});
   }
   oracle_.check_dispatches(effects);
   std::vector<Send> sends;

@@ -53,6 +53,7 @@ class Daemon {
   void on(const Committed& committed);
   void on(const StoreFailed&) { crash(); }
   void on(const event::ChunkLoaded& loaded) { step(loaded); }
+  void on(const event::ChunkCompared& compared) { step(compared); }
   void on(const event::IntakePaused& paused) { step(paused); }
   void on(const event::IntakeResumed& resumed) { step(resumed); }
   void end();

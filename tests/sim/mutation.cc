@@ -63,6 +63,8 @@ void Mutant::change(Event& event) const {
     if (is(Mutation::kResultsSwapped) && results.size() >= 2) {
       std::swap(results[0].position, results[1].position);
     }
+  } else if (auto* compared = std::get_if<event::ChunkCompared>(&event)) {
+    compared->same = compared->same || is(Mutation::kOtherAccepted);
   } else if (auto* beat = std::get_if<event::WorkerHeartbeat>(&event)) {
     if (is(Mutation::kCreditLost)) beat->capacity = 0;
     if (is(Mutation::kCreditExceeded)) beat->capacity += 2;

@@ -38,6 +38,7 @@ enum class Mutation : std::uint8_t {
   // Lost wake-ups, which the sweeper repairs.
   kLoadLost,
   kDurableLost,
+  kOtherAccepted,
 };
 
 struct MutationName {
@@ -67,6 +68,7 @@ inline constexpr auto kMutations = std::to_array<MutationName>({
     {Mutation::kChargeInnocent, "charge-innocent", "a death is charged to the case being solved"},
     {Mutation::kLoadLost, "load-lost", "the store answers every load"},
     {Mutation::kDurableLost, "durable-lost", "the broker hears what is on the disk"},
+    {Mutation::kOtherAccepted, "other-accepted", "other content under a known number is refused"},
 });
 
 std::optional<Mutation> find_mutation(std::string_view name);

@@ -199,4 +199,14 @@ event::ChunkLoaded Tables::load(const LoadChunk& load) const {
   return loaded;
 }
 
+event::ChunkCompared Tables::compare(const CompareChunk& compare) const {
+  const JobRow* job = find(compare.job);
+  require(job != nullptr && compare.chunk_no < job->chunks.size(), 6,
+          [&] { return "a chunk of " + name(compare.job) + " is compared that is not stored"; });
+  return {.peer = compare.peer,
+          .request = compare.request,
+          .chunk_no = compare.chunk_no,
+          .same = job->chunks[compare.chunk_no].hash == compare.hash};
+}
+
 }  // namespace puzzled::sim
