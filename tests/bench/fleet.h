@@ -41,7 +41,7 @@ class Fleet {
     }
   };
 
-  void step_all(std::vector<Event> events);
+  void step_all(std::vector<Event>& events);
   void take_effects();
   void plan(const message::Dispatch& dispatch, std::uint32_t worker);
   Event happen(const Due& due);
@@ -51,6 +51,7 @@ class Fleet {
   std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;
   Now now_{1'000, 1'700'000'000'000};
   Effects effects_;
+  std::vector<Event> burst_;
   std::vector<Event> follow_up_;
   std::uint64_t order_ = 0;
   std::uint64_t jobs_ = 0;
