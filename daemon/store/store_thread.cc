@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <deque>
@@ -35,6 +36,13 @@ Size size_of(const Record& record) {
   return {1, kRecordBytes};
 }
 
+bool begins_upload(const Record& record) {
+  return std::holds_alternative<record::InsertJob>(record);
+}
+bool continues_upload(const Record& record) {
+  return begins_upload(record) || std::holds_alternative<record::InsertChunk>(record);
+}
+
 }  // namespace
 
 struct StoreThread::Impl {
@@ -53,6 +61,7 @@ struct StoreThread::Impl {
 
   void run();
   void take_in(std::vector<Queued> letters);
+  void await_uploads();
   std::size_t batch_size() const;
   Outcome write_batch(std::size_t count);
   void try_batch(std::size_t count, std::vector<Report>& reports);
@@ -78,6 +87,7 @@ void StoreThread::Impl::run() {
   for (;;) {
     // With work left, only look; else sleep until there is some.
     take_in(queue.empty() ? inbox.wait() : inbox.take());
+    await_uploads();
     if (queue.empty()) {
       if (inbox.closed()) return;
       continue;
@@ -97,6 +107,24 @@ void StoreThread::Impl::run() {
 
 void StoreThread::Impl::take_in(std::vector<Queued> letters) {
   for (Queued& letter : letters) queue.push_back(std::move(letter));
+}
+
+// A client that opens a job sends its chunks and the seal right behind. If there is nothing else to
+// write, a commit for each would only delay the last of them.
+void StoreThread::Impl::await_uploads() {
+  const auto all_of_queue = [this](auto predicate) {
+    return std::ranges::all_of(queue, [&](const Queued& queued) {
+      return std::ranges::all_of(queued.work.records, predicate);
+    });
+  };
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point end = Clock::now() + std::chrono::microseconds(options.upload_linger_us);
+  while (!queue.empty() && !queue.front().work.records.empty() &&
+         begins_upload(queue.front().work.records.front()) && all_of_queue(continues_upload)) {
+    const auto left = std::chrono::duration_cast<std::chrono::microseconds>(end - Clock::now());
+    if (left.count() <= 0 || inbox.closed()) return;
+    take_in(inbox.wait_for(left));
+  }
 }
 
 // How much of the queue goes into the next transaction: at least one step, whatever its size.
