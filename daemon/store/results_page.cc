@@ -36,8 +36,10 @@ std::uint64_t bytes_of(const query::ResultRow& row) {
 ResultsPager::ResultsPager(sqlite::Connection& connection, const StoreOptions& options)
     : options_(options),
       chunks_(connection,
-              "SELECT c.id, c.first_case, c.case_count, p.verdicts FROM chunks c "
-              "LEFT JOIN progress p ON p.id = ?3 + (c.id & 4294967295) "
+              "SELECT c.id, c.first_case, c.case_count, "
+              "(SELECT verdicts FROM progress WHERE id = p.id) FROM chunks c "
+              "LEFT JOIN progress p INDEXED BY progress_present "
+              "ON p.id = ?3 + (c.id & 4294967295) "
               "WHERE c.id >= ?1 AND c.id < ?2 AND coalesce(p.present, 1) & ?4 ORDER BY c.id"),
       chunk_start_(connection, "SELECT first_case FROM chunks WHERE id = ?"),
       result_(connection,
