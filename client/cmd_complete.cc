@@ -7,30 +7,68 @@
 
 namespace puzzled::client {
 
+namespace {
+
+std::vector<std::string> recent_jobs(Context& context) {
+  constexpr std::uint32_t kQuickMs = 300;  // nobody waits for a shell's Tab key
+  constexpr std::uint32_t kJobs = 50;
+  std::vector<std::string> words;
+  try {
+    ConnectionOptions quick = connection_options(context, kQuickMs);
+    quick.connect_timeout_ms = kQuickMs;
+    Connection connection(std::move(quick));
+    const proto::JobsPage page = list_jobs(connection, 0, kJobs);
+    for (const proto::JobStatus& job : page.jobs()) words.push_back(std::to_string(job.job()));
+  } catch (const Failure&) {
+    words.clear();  // no daemon, no words
+  }
+  return words;
+}
+
+std::vector<std::string> solvers(const std::string& puzzle_name) {
+  std::vector<std::string> words;
+  if (const Puzzle* puzzle = find_puzzle(puzzle_name)) {
+    for (const Solver& solver : puzzle->solvers) words.emplace_back(solver.name);
+  }
+  return words;
+}
+
+std::vector<std::string> verdicts() {
+  std::vector<std::string> words;
+  for (std::size_t i = 1; i < kVerdictCount; ++i) words.emplace_back(kVerdictShortNames[i]);
+  return words;
+}
+
+std::vector<std::string> puzzles() {
+  std::vector<std::string> words;
+  for (const Puzzle* puzzle : all_puzzles()) words.emplace_back(puzzle->name);
+  return words;
+}
+
+std::vector<std::string> candidates(const CompleteOptions& options, Context& context) {
+  using Kind = CompleteOptions::Kind;
+  switch (options.kind) {
+    case Kind::kWords:
+      return options.words;
+    case Kind::kPuzzles:
+      return puzzles();
+    case Kind::kSolvers:
+      return solvers(options.puzzle);
+    case Kind::kVerdicts:
+      return verdicts();
+    case Kind::kJobs:
+      return recent_jobs(context);
+    case Kind::kPaths:
+      break;  // the shell knows its files best
+  }
+  return {};
+}
+
+}  // namespace
+
 int run_complete(const CompleteOptions& options, Context& context) {
-  std::ostream& out = context.console.out();
-  if (options.what == "puzzles") {
-    for (const Puzzle* puzzle : all_puzzles()) out << puzzle->name << '\n';
-  } else if (options.what == "solvers") {
-    if (const Puzzle* puzzle = find_puzzle(options.puzzle)) {
-      for (const Solver& solver : puzzle->solvers) out << solver.name << '\n';
-    }
-  } else if (options.what == "verdicts") {
-    for (std::size_t i = 1; i < kVerdictCount; ++i) out << kVerdictShortNames[i] << '\n';
-  } else if (options.what == "jobs") {
-    constexpr std::uint32_t kQuickMs = 300;  // nobody waits for a shell's Tab key
-    constexpr std::uint32_t kJobs = 50;
-    try {
-      ConnectionOptions quick = connection_options(context, kQuickMs);
-      quick.connect_timeout_ms = kQuickMs;
-      Connection connection(std::move(quick));
-      const proto::JobsPage page = list_jobs(connection, 0, kJobs);
-      for (const proto::JobStatus& job : page.jobs()) {
-        out << job.job() << '\n';
-      }
-    } catch (const Failure&) {
-      return kExitOk;
-    }
+  for (const std::string& word : candidates(options, context)) {
+    if (word.starts_with(options.prefix)) context.console.out() << word << '\n';
   }
   return kExitOk;
 }

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <utility>
 
+#include "client/complete_words.h"
 #include "client/failure.h"
 #include "client/suggest.h"
 #include "proto/base/units.h"
@@ -23,6 +25,9 @@ constexpr const char* kFooter =
     "  puzzlectl submit bishops tests/ --wait          tests/*.in, graded by tests/*.ans\n"
     "  puzzlectl results 17 --verdict wa,tle           what went wrong in job 17\n"
     "  puzzlectl results 17 --output csv > all.csv     for other programs\n";
+
+// Not for people: what deploy/completion calls.
+constexpr std::string_view kCompleteCommand = "__complete";
 
 constexpr std::uint64_t kMillisecondsMax = 0xffff'ffffU;
 
@@ -77,7 +82,10 @@ class Parser {
     add_wait();
     add_queries();
     add_export_and_cancel();
-    add_complete();
+    if (!arguments.empty() && arguments.front() == kCompleteCommand) {
+      options_.command = complete_words(app_, std::span(arguments).subspan(1));
+      return std::move(options_);
+    }
     try {
       std::ranges::reverse(arguments);  // as CLI11 wants them
       app_.parse(std::move(arguments));
@@ -266,14 +274,6 @@ class Parser {
     command->add_option("--reason", cancel->reason, "Shown by \"status\"");
   }
 
-  void add_complete() {
-    CompleteOptions* complete = nullptr;
-    CLI::App* command = add_command("__complete", "", complete);
-    command->group("");  // hidden
-    command->add_option("WHAT", complete->what)->required();
-    command->add_option("PUZZLE", complete->puzzle)->type_name("");
-  }
-
   static void add_id(CLI::App* command, const char* name, std::uint64_t& target) {
     const char* about = name == std::string_view("JOB") ? "Number of a job" : "Number of a case";
     add_read(command, name, "", about, [&target](const std::string& text) {
@@ -303,13 +303,8 @@ class Parser {
     for (const CLI::App* command : app_.get_subcommands()) {
       return "\"puzzlectl " + command->get_name() + " --help\" lists the options";
     }
-    std::vector<std::string_view> names;
-    std::vector<std::string> held;
-    for (const CLI::App* command :
-         app_.get_subcommands([](const CLI::App* app) { return !app->get_group().empty(); })) {
-      held.push_back(command->get_name());
-    }
-    for (const std::string& name : held) names.push_back(name);
+    const std::vector<std::string> held = command_names(app_);
+    const std::vector<std::string_view> names(held.begin(), held.end());
     const std::vector<std::string> extra = app_.remaining();
     const std::string similar = extra.empty() ? "" : did_you_mean(extra.front(), names);
     return similar.empty() ? "\"puzzlectl --help\" lists the commands" : similar;

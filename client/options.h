@@ -80,10 +80,13 @@ struct CancelOptions {
 };
 struct WorkersOptions {};
 struct VersionOptions {};
-// What shells ask for: the words that can follow.
+// What shells ask for: the words that can follow what is typed.
 struct CompleteOptions {
-  std::string what;  // puzzles, solvers, verdicts, jobs or commands
-  std::string puzzle;
+  enum class Kind : std::uint8_t { kWords, kPuzzles, kSolvers, kVerdicts, kJobs, kPaths };
+  Kind kind = Kind::kPaths;
+  std::vector<std::string> words;  // for kWords
+  std::string puzzle;              // for kSolvers: that was typed, or empty
+  std::string prefix;              // what the word to complete begins with
 };
 
 using CommandOptions =
