@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "client/failure.h"
 #include "client/interrupt.h"
 #include "proto/base/assert.h"
@@ -86,10 +88,7 @@ FileFacts examine(const Puzzle& puzzle, const TestFile& file, FileDefects& defec
     throw Failure(kExitInvalid, fmt::format("{} changed while it was being read", file.path),
                   "try again when nothing writes to it");
   }
-  if (kept) {
-    kept->shrink_to_fit();
-    room -= kept->size();
-  }
+  if (kept) room -= std::min(room, kept->capacity());
   return {cases.stamp(), cases.answers_stamp(), cases.case_count(), std::move(kept)};
 }
 
