@@ -1,6 +1,7 @@
 // puzzled: options → store (locked, boot raised) → sockets → workers → loop.
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <malloc.h>
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -55,6 +56,15 @@ void raise_descriptor_limit() {
   }
 }
 
+// Chunks and dispatches come and go many times a second. By default the allocator would give their
+// memory back to the system each time, and the next one would pay for having it cleared.
+void keep_freed_memory() {
+  constexpr int kMiB = 1 << 20;
+  ::mallopt(M_MMAP_THRESHOLD, 4 * kMiB);
+  ::mallopt(M_TRIM_THRESHOLD, 64 * kMiB);
+  ::mallopt(M_TOP_PAD, kMiB);
+}
+
 std::string worker_endpoint_of(const DaemonOptions& options) {
   if (!options.worker_endpoint.empty()) return options.worker_endpoint;
   // Two wildcards give two ports.
@@ -83,6 +93,7 @@ std::int64_t wall_ms() {
 
 int run(const DaemonOptions& options) {
   const std::string worker_endpoint = worker_endpoint_of(options);
+  keep_freed_memory();
   const int signals = open_signals();
   raise_descriptor_limit();
   codec::silence_protobuf();

@@ -53,6 +53,8 @@ std::vector<OptionRow> store_rows() {
        "Result rows in one transaction.", ""},
       {"commit-bytes-max", "store", Kind::kBytes, FIELD(store.commit_bytes_max), 64 * kKiB, kGiB,
        "Bytes of cases and answers in one transaction.", ""},
+      {"upload-linger", "store", Kind::kMicroseconds, FIELD(store.upload_linger_us), 0, 1'000'000,
+       "Before a job that was just opened is written: its chunks are on their way.", ""},
       {"checkpoint-wal-bytes", "store", Kind::kBytes, FIELD(store.checkpoint_wal_bytes), 256 * kKiB,
        16 * kGiB, "Move the write-ahead log into the database above this size.", ""},
       {"wal-bytes-max", "store", Kind::kBytes, FIELD(store.wal_bytes_max), 4 * kMiB, 64 * kGiB,

@@ -13,7 +13,10 @@ namespace {
 // One entry for each version after the first: what was changed in schema.sql, as statements that
 // change a database of the version before it. Never change one that was released. A database of
 // every older version is in tests/store/schemas.
-constexpr std::array<std::string_view, 0> kSteps = {};
+constexpr std::array<std::string_view, 1> kSteps = {
+    // 2
+    "CREATE INDEX progress_present ON progress (id, present)",
+};
 
 void refuse(sqlite::Connection& connection, const std::string& path, std::int64_t newest) {
   if (connection.integer("PRAGMA application_id") != kApplicationId &&

@@ -8,6 +8,8 @@ namespace puzzled {
 struct StoreOptions {
   std::uint32_t commit_rows_max = 20'000;         // result rows in one transaction
   std::uint64_t commit_bytes_max = 16ULL << 20U;  // case and answer bytes in one transaction
+  // A job was just opened: its chunks are waited for so long, so that a small job is one commit.
+  std::uint32_t upload_linger_us = 500;
   std::uint64_t checkpoint_wal_bytes = 16ULL << 20U;
   // Of the write-ahead log while a foreign reader keeps it from starting again: writing becomes
   // slow at three quarters of it, and stops before it is exceeded.

@@ -46,6 +46,8 @@ class ResultsPager {
     [[nodiscard]] std::uint64_t end() const { return first_case + verdicts.size(); }
   };
 
+  // Chunks that have a wanted verdict. Only if open cases are wanted, all chunks are looked at.
+  sqlite::Statement& walk() { return (wanted_set_ & 1U) != 0 ? chunks_ : graded_; }
   // Whether `chunk_` now holds case `from`; if not, `from` is where to look next.
   bool seek_chunk(const query::ListResults& query, const Job& job, std::uint64_t& from);
   void start_walk(const query::ListResults& query, const Job& job, std::uint64_t from);
@@ -59,6 +61,7 @@ class ResultsPager {
 
   const StoreOptions options_;
   sqlite::Statement chunks_;
+  sqlite::Statement graded_;
   sqlite::Statement chunk_start_;
   sqlite::Statement result_;
   sqlite::Statement worker_;
@@ -73,8 +76,8 @@ class ResultsPager {
   std::string glob_prefix_;  // what a label must start with to match
   Chunk chunk_;
   std::uint32_t wanted_set_ = 0;  // the same as bits, as progress.present
-  std::uint32_t walk_end_ = 0;    // the chunk before which the walk over chunks_ ends
-  bool walking_ = false;          // chunks_ stands on chunk_
+  std::uint32_t walk_end_ = 0;    // the chunk before which the walk over chunks ends
+  bool walking_ = false;          // walk() stands on chunk_
   std::uint64_t steps_ = 0;
 };
 

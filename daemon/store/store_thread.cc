@@ -68,6 +68,13 @@ std::uint64_t age_ms(WriteAheadLog::Clock::time_point since) {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(0, age.count()));
 }
 
+bool begins_upload(const Record& record) {
+  return std::holds_alternative<record::InsertJob>(record);
+}
+bool continues_upload(const Record& record) {
+  return begins_upload(record) || std::holds_alternative<record::InsertChunk>(record);
+}
+
 }  // namespace
 
 struct StoreThread::Impl {
@@ -87,6 +94,7 @@ struct StoreThread::Impl {
 
   void run();
   void take_in(std::vector<Queued> letters);
+  void await_uploads();
   std::size_t batch_size() const;
   [[nodiscard]] bool writes(std::size_t count) const;
   Outcome write_batch();
@@ -130,6 +138,7 @@ void StoreThread::Impl::run() {
     } else {
       take_in(inbox.wait());
     }
+    await_uploads();
     if (backups.copying()) backups.step();
     Outcome outcome = Outcome::kDone;
     if (!queue.empty()) {
@@ -154,6 +163,24 @@ void StoreThread::Impl::take_in(std::vector<Queued> letters) {
     } else {
       queue.push_back(std::move(letter));
     }
+  }
+}
+
+// A client that opens a job sends its chunks and the seal right behind. If there is nothing else to
+// write, a commit for each would only delay the last of them.
+void StoreThread::Impl::await_uploads() {
+  const auto all_of_queue = [this](auto predicate) {
+    return std::ranges::all_of(queue, [&](const Queued& queued) {
+      return std::ranges::all_of(queued.work.records, predicate);
+    });
+  };
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point end = Clock::now() + std::chrono::microseconds(options.upload_linger_us);
+  while (!queue.empty() && !queue.front().work.records.empty() &&
+         begins_upload(queue.front().work.records.front()) && all_of_queue(continues_upload)) {
+    const auto left = std::chrono::duration_cast<std::chrono::microseconds>(end - Clock::now());
+    if (left.count() <= 0 || inbox.closed()) return;
+    take_in(inbox.wait_for(left));
   }
 }
 

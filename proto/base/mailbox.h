@@ -48,7 +48,7 @@ class Mailbox {
   }
 
   // The same, but for `time` at most.
-  std::vector<T> wait_for(std::chrono::milliseconds time) {
+  std::vector<T> wait_for(std::chrono::microseconds time) {
     std::unique_lock lock(mutex_);
     arrived_.wait_for(lock, time, [this] { return closed_ || !letters_.empty(); });
     return std::exchange(letters_, {});

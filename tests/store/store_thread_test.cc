@@ -48,6 +48,35 @@ TEST_F(StoreThreadTest, AQueueBecomesOneTransaction) {
   EXPECT_LE(count<StoreThread::Durable>(), 2U);
 }
 
+TEST_F(StoreThreadTest, ASmallJobIsOneTransaction) {
+  StoreOptions options;
+  options.upload_linger_us = 600'000'000;  // without its seal it would hang
+  start(path_, options);
+  thread_->submit({.sequence = 1, .records = {insert_job(1)}, .loads = {}});
+  thread_->submit({.sequence = 2, .records = {insert_chunk(1, 0, 1, 3)}, .loads = {}});
+  thread_->submit({.sequence = 3, .records = {record::SealJob{{1}, 0, 1}}, .loads = {}});
+  EXPECT_TRUE(wait([&] { return durable() == 3; }));
+  EXPECT_EQ(count<StoreThread::Durable>(), 1U);
+}
+
+TEST_F(StoreThreadTest, NothingElseWaitsForAnUpload) {
+  StoreOptions options;
+  options.upload_linger_us = 600'000'000;
+  start(path_, options);
+  thread_->submit({.sequence = 1, .records = {insert_job(1)}, .loads = {}});
+  thread_->submit({.sequence = 2, .records = {insert_worker(1)}, .loads = {}});
+  EXPECT_TRUE(wait([&] { return durable() == 2; }));
+}
+
+TEST_F(StoreThreadTest, AnUploadIsWrittenAtTheEnd) {
+  StoreOptions options;
+  options.upload_linger_us = 600'000'000;
+  start(path_, options);
+  thread_->submit({.sequence = 1, .records = {insert_job(1)}, .loads = {}});
+  thread_.reset();
+  EXPECT_EQ(look(path_, "SELECT count(*) FROM jobs"), 1);
+}
+
 TEST_F(StoreThreadTest, ATransactionIsBoundedInRows) {
   StoreOptions options;
   options.commit_rows_max = 10;
