@@ -64,10 +64,16 @@ proto::FilesPage list_files(Connection& connection, std::uint64_t job, std::uint
   return checked_call(connection, request, ClientReply::kFilesPage).files_page();
 }
 
-proto::WorkersPage list_workers(Connection& connection) {
+proto::WorkersPage list_workers(Connection& connection, std::uint64_t after) {
   ClientRequest request;
-  request.mutable_list_workers();
+  request.mutable_list_workers()->set_after(after);
   return checked_call(connection, request, ClientReply::kWorkersPage).workers_page();
+}
+
+proto::CheckPage check(Connection& connection, const proto::Check& page) {
+  ClientRequest request;
+  *request.mutable_check() = page;
+  return checked_call(connection, request, ClientReply::kCheckPage).check_page();
 }
 
 proto::Version get_version(Connection& connection) {

@@ -19,7 +19,8 @@ proto::JobsPage list_jobs(Connection& connection, std::uint64_t before, std::uin
 void cancel_job(Connection& connection, std::uint64_t job, const std::string& reason);
 proto::CaseDetail get_case(Connection& connection, std::uint64_t job, std::uint64_t case_no);
 proto::FilesPage list_files(Connection& connection, std::uint64_t job, std::uint64_t after_file);
-proto::WorkersPage list_workers(Connection& connection);
+proto::WorkersPage list_workers(Connection& connection, std::uint64_t after);
+proto::CheckPage check(Connection& connection, const proto::Check& page);
 proto::Version get_version(Connection& connection);
 
 // Walks the results of a job in order of their case numbers, page by page.

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "client/failure.h"
 #include "client/interrupt.h"
+#include "proto/base/assert.h"
 #include "proto/base/units.h"
 #include "proto/wire.h"
 
@@ -11,6 +14,20 @@ namespace puzzled::client {
 namespace {
 
 constexpr std::size_t kFileNumbersBytes = 16;  // of a File message, roughly
+
+// Length of the first entry of a case list that wire::append_case() made.
+std::size_t first_entry_bytes(std::string_view case_list) {
+  std::size_t at = 1;  // behind the tag
+  std::size_t length = 0;
+  for (unsigned shift = 0; true; shift += 7) {
+    ASSERT(at < case_list.size() && shift < 32);
+    const auto byte = static_cast<std::uint8_t>(case_list[at++]);
+    length |= std::size_t{byte & 0x7fU} << shift;
+    if (byte < 0x80) break;
+  }
+  ASSERT(length <= case_list.size() - at);
+  return at + length;
+}
 
 }  // namespace
 
@@ -55,10 +72,14 @@ std::optional<Defect> FileCases::claims_defect() {
   return claims_->finish();
 }
 
-FileFacts examine(const Puzzle& puzzle, const TestFile& file, FileDefects& defects) {
+FileFacts examine(const Puzzle& puzzle, const TestFile& file, FileDefects& defects,
+                  std::size_t& room) {
   FileCases cases(puzzle, file);
   std::string serialised;
+  std::optional<std::string> kept(std::in_place);
   while (cases.next(serialised)) {
+    if (kept) wire::append_case(serialised, *kept);
+    if (kept && kept->size() > room) kept.reset();
     if (cases.case_count() % 1024 == 0) throw_if_interrupted();
   }
   defects.test = cases.defects();
@@ -67,7 +88,8 @@ FileFacts examine(const Puzzle& puzzle, const TestFile& file, FileDefects& defec
     throw Failure(kExitInvalid, fmt::format("{} changed while it was being read", file.path),
                   "try again when nothing writes to it");
   }
-  return {cases.stamp(), cases.answers_stamp(), cases.case_count()};
+  if (kept) room -= std::min(room, kept->capacity());
+  return {cases.stamp(), cases.answers_stamp(), cases.case_count(), std::move(kept)};
 }
 
 bool CaseStream::next(Chunk& chunk) {
@@ -79,16 +101,15 @@ bool CaseStream::next(Chunk& chunk) {
            chunk.cases.size() + name_bytes > wire::kChunkBytesSoft;
   };
   while (!full()) {
-    if (!open_) {
+    if (!is_open_) {
       if (!open_next(chunk)) break;
       name_bytes += files_[file_].label.size() + kFileNumbersBytes;
     }
     // The first case of a file goes where its name went, however full that chunk is by now.
-    if (!open_->next(serialised_)) {
+    if (!take_case(chunk.cases)) {
       close_file();
       continue;
     }
-    wire::append_case(serialised_, chunk.cases);
     ++chunk.case_count;
     ++next_case_;
   }
@@ -99,6 +120,20 @@ bool CaseStream::next(Chunk& chunk) {
 bool CaseStream::open_next(Chunk& chunk) {
   if (file_ == files_.size()) return false;
   const FileFacts& facts = facts_[file_];
+  if (facts.cases) {
+    kept_ = *facts.cases;
+  } else {
+    reopen(facts);
+  }
+  is_open_ = true;
+  proto::File& entry = chunk.files.emplace_back();
+  entry.set_path(files_[file_].label);
+  entry.set_first_case(next_case_);
+  entry.set_case_count(facts.case_count);
+  return true;
+}
+
+void CaseStream::reopen(const FileFacts& facts) {
   try {
     open_ = std::make_unique<FileCases>(puzzle_, files_[file_]);
   } catch (const Failure&) {
@@ -107,16 +142,27 @@ bool CaseStream::open_next(Chunk& chunk) {
   if (open_->stamp() != facts.stamp || open_->answers_stamp() != facts.answers_stamp) {
     throw_changed();
   }
-  proto::File& entry = chunk.files.emplace_back();
-  entry.set_path(files_[file_].label);
-  entry.set_first_case(next_case_);
-  entry.set_case_count(facts.case_count);
+}
+
+bool CaseStream::take_case(std::string& cases) {
+  if (open_) {
+    if (!open_->next(serialised_)) return false;
+    wire::append_case(serialised_, cases);
+    return true;
+  }
+  if (kept_.empty()) return false;
+  const std::size_t size = first_entry_bytes(kept_);
+  cases.append(kept_.substr(0, size));
+  kept_.remove_prefix(size);
   return true;
 }
 
 void CaseStream::close_file() {
-  if (open_->case_count() != facts_[file_].case_count || !open_->unchanged()) throw_changed();
+  if (open_ && (open_->case_count() != facts_[file_].case_count || !open_->unchanged())) {
+    throw_changed();
+  }
   open_.reset();
+  is_open_ = false;
   ++file_;
 }
 

@@ -1,12 +1,14 @@
 // From test files to cases and chunks. Two passes: the first validates everything and remembers
 // what it saw, the second yields the chunks and notices if a file is not what it was. Neither
-// holds more than one file's text and one chunk.
+// holds more than one file's text and one chunk, but for cases that the first keeps for the second
+// within a bound.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "client/file_text.h"
@@ -56,16 +58,19 @@ struct FileFacts {
   FileStamp stamp;
   FileStamp answers_stamp;
   std::uint64_t case_count = 0;
+  std::optional<std::string> cases;  // serialised as a CaseList, if there was room to keep them
 };
 // The defects of a test file, and that of its answers.
 struct FileDefects {
   std::vector<Defect> test;
   std::optional<Defect> answers;
 };
-// Reads a file to its end. `defects` gets what is wrong with it.
-FileFacts examine(const Puzzle& puzzle, const TestFile& file, FileDefects& defects);
+// Reads a file to its end. `defects` gets what is wrong with it. Its cases are kept if they take at
+// most `room` bytes, and are taken off that.
+FileFacts examine(const Puzzle& puzzle, const TestFile& file, FileDefects& defects,
+                  std::size_t& room);
 
-// The second pass.
+// The second pass. What the first one has kept is not read again.
 class CaseStream : public ChunkSource {
  public:
   // `facts[i]` belongs to `files[i]`; all must outlive this.
@@ -76,14 +81,19 @@ class CaseStream : public ChunkSource {
 
  private:
   bool open_next(Chunk& chunk);
+  void reopen(const FileFacts& facts);
+  // Appends the next case of the open file; false at its end.
+  bool take_case(std::string& cases);
   void close_file();
   [[noreturn]] void throw_changed() const;
 
   const Puzzle& puzzle_;
   const std::vector<TestFile>& files_;
   const std::vector<FileFacts>& facts_;
-  std::size_t file_ = 0;             // the one that is open, or is opened next
-  std::unique_ptr<FileCases> open_;  // nullptr: none
+  std::size_t file_ = 0;  // the one that is open, or is opened next
+  bool is_open_ = false;
+  std::unique_ptr<FileCases> open_;  // nullptr: its cases were kept
+  std::string_view kept_;            // of those, what is left
   std::uint64_t next_case_ = 1;      // number in the job
   std::string serialised_;
 };

@@ -108,6 +108,7 @@ int run_jobs(const JobsOptions& options, Context& context) {
 }
 
 int run_status(const StatusOptions& options, Context& context) {
+  if (options.job == 0) return run_daemon_status(context);
   Connection connection(connection_options(context));
   const proto::JobStatus status = get_job(connection, options.job);
   const bool table = context.global.output == OutputFormat::kTable;

@@ -15,7 +15,8 @@ namespace {
 bool check_file(const Puzzle& puzzle, const TestFile& file, Context& context,
                 std::uint64_t& case_count) {
   FileDefects defects;
-  case_count = examine(puzzle, file, defects).case_count;
+  std::size_t no_room = 0;
+  case_count = examine(puzzle, file, defects, no_room).case_count;
   print_defects(context.console, file.path, defects.test);
   return defects.test.empty();
 }

@@ -17,6 +17,9 @@
 namespace puzzled::client {
 namespace {
 
+// Cases that the first pass keeps, so that they need not be read again.
+constexpr std::size_t kKeptBytesMax = 64U << 20U;
+
 // What the first pass found in all files.
 struct Validated {
   std::vector<FileFacts> facts;
@@ -28,11 +31,12 @@ struct Validated {
 Validated validate_all(const Puzzle& puzzle, const std::vector<TestFile>& files, Context& context) {
   Validated result;
   result.facts.reserve(files.size());
+  std::size_t room = kKeptBytesMax;
   auto drawn_at = Connection::Clock::now();
   for (const TestFile& file : files) {
     throw_if_interrupted();
     FileDefects defects;
-    result.facts.push_back(examine(puzzle, file, defects));
+    result.facts.push_back(examine(puzzle, file, defects, room));
     result.case_count += result.facts.back().case_count;
     if (!file.answers.empty()) ++result.with_answers;
     print_defects(context.console, file.path, defects.test);

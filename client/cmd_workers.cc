@@ -10,7 +10,6 @@ namespace puzzled::client {
 
 int run_workers(const WorkersOptions&, Context& context) {
   Connection connection(connection_options(context));
-  const proto::WorkersPage page = list_workers(connection);
   const auto writer = record_writer(context.global.output,
                                     {{"worker", "WORKER", false, 40},
                                      {"host", "HOST", false, 40},
@@ -24,20 +23,30 @@ int run_workers(const WorkersOptions&, Context& context) {
                                      {"version", "VERSION"},
                                      {"solvers", ""}},
                                     context.console);
-  for (const proto::WorkerRow& worker : page.workers()) {
-    const std::vector<std::string> solvers(worker.solvers().begin(), worker.solvers().end());
-    writer->write({{"worker", text_value(worker.name())},
-                   {"host", text_value(worker.host())},
-                   {"pid", {std::uint64_t{worker.pid()}}},
-                   {"slots", {std::uint64_t{worker.slots()}}},
-                   {"leases", {std::uint64_t{worker.leases()}}},
-                   {"cases_done", {worker.cases_done()}},
-                   {"draining", {worker.draining()}},
-                   {"connected_at", time_value(worker.connected_ms())},
-                   {"last_seen_at", time_value(worker.last_seen_ms())},
-                   {"version", text_value(worker.version())},
-                   {"solvers", {solvers}}});
-  }
+  std::uint64_t after = 0;
+  proto::WorkersPage page;
+  do {
+    after = page.next_after();
+    page = list_workers(connection, after);
+    for (const proto::WorkerRow& worker : page.workers()) {
+      const std::vector<std::string> solvers(worker.solvers().begin(), worker.solvers().end());
+      writer->write({{"worker", text_value(worker.name())},
+                     {"host", text_value(worker.host())},
+                     {"pid", {std::uint64_t{worker.pid()}}},
+                     {"slots", {std::uint64_t{worker.slots()}}},
+                     {"leases", {std::uint64_t{worker.leases()}}},
+                     {"cases_done", {worker.cases_done()}},
+                     {"draining", {worker.draining()}},
+                     {"connected_at", time_value(worker.connected_ms())},
+                     {"last_seen_at", time_value(worker.last_seen_ms())},
+                     {"version", text_value(worker.version())},
+                     {"solvers", {solvers}}});
+    }
+    if (page.more() && page.next_after() <= after) {
+      throw Failure(kExitRefused, "the daemon's pages of workers do not advance",
+                    "report this as a bug of the daemon");
+    }
+  } while (page.more());
   writer->finish();
   return kExitOk;
 }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <utility>
 #include <zmq.hpp>
 
 #include "client/failure.h"
@@ -22,6 +23,8 @@ using std::chrono::milliseconds;
 constexpr std::uint64_t kPingId = 0;  // requests count from 1
 // How often the loops look whether they were interrupted between two system calls.
 constexpr milliseconds kLookAround{200};
+// More than this between two looks is an absence of ours.
+constexpr milliseconds kAway{1'000};
 
 }  // namespace
 
@@ -42,7 +45,7 @@ Connection::Connection(ConnectionOptions options)
   }
   choose_endpoint();
   open_socket();
-  silent_since_ = Clock::now();
+  silent_since_ = looked_at_ = Clock::now();
 }
 
 Connection::~Connection() = default;
@@ -240,6 +243,9 @@ void Connection::lost(std::string_view why) {
 
 Connection::Clock::time_point Connection::check_silence() {
   const Clock::time_point now = Clock::now();
+  // While nobody listened (this program was stopped, or busy) the daemon was not silent.
+  const Clock::duration away = now - std::exchange(looked_at_, now);
+  if (away > kAway) silent_since_ += away;
   const milliseconds limit{ever_heard_ ? options_.patience_ms : options_.connect_timeout_ms};
   if (now - silent_since_ >= limit) give_up();
   Clock::time_point look = silent_since_ + limit;

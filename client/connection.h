@@ -97,6 +97,7 @@ class Connection {
   std::string handshake_failure_;   // the last one on a connection that never came to be
   Clock::time_point silent_since_;  // last sign of life, or when a first request was sent
   Clock::time_point opened_at_;
+  Clock::time_point looked_at_;  // at the silence, the last time
 };
 
 }  // namespace puzzled::client

@@ -7,13 +7,10 @@
 #include <string>
 #include <string_view>
 
+#include "proto/base/printable.h"
+
 namespace puzzled::client {
 
-// The text on one line, safe for a terminal: UTF-8 letters stay, everything that moves the cursor,
-// changes the direction of writing or is not UTF-8 becomes \xNN.
-std::string printable_line(std::string_view text);
-// The same, but line breaks stay.
-std::string printable_lines(std::string_view text);
 // Code points, which is what alignment counts.
 std::size_t display_width(std::string_view utf8);
 // The first `width` code points, with "..." at the end if any are left out.

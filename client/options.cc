@@ -82,6 +82,7 @@ class Parser {
     add_wait();
     add_queries();
     add_export_and_cancel();
+    add_upkeep();
     add_keygen();
     if (!arguments.empty() && arguments.front() == kCompleteCommand) {
       options_.command = complete_words(app_, std::span(arguments).subspan(1));
@@ -243,8 +244,9 @@ class Parser {
     add_read(command, "--limit", "N", "At most that many (default 20, 0: all)",
              [jobs](const std::string& text) { jobs->limit = number(text); });
     StatusOptions* status = nullptr;
-    command = add_command("status", "Tell all about a job", status);
-    add_id(command, "JOB", status->job);
+    command = add_command("status", "Tell all about a job, or about the daemon", status);
+    add_read(command, "JOB", "", "Number of a job (default: the daemon)",
+             [status](const std::string& text) { status->job = id_number(text); });
     ResultsOptions* results = nullptr;
     command = add_command("results", "List the results of a job", results);
     add_id(command, "JOB", results->job);
@@ -267,6 +269,23 @@ class Parser {
     add_command("workers", "List the connected workers", workers);
     VersionOptions* version = nullptr;
     add_command("version", "Versions of puzzlectl and of the daemon", version);
+  }
+
+  void add_upkeep() {
+    DoctorOptions* doctor = nullptr;
+    CLI::App* command = add_command(
+        "doctor", "Check the daemon and all that it stores; exit code 1: findings", doctor);
+    command
+        ->add_option("--database", doctor->database,
+                     "Check this file instead: of a stopped daemon, or a backup")
+        ->type_name("FILE");
+    BackupOptions* backup = nullptr;
+    command = add_command("backup", "Copy the daemon's database to a file of the daemon's machine",
+                          backup);
+    command->add_option("FILE", backup->file, "The daemon writes it, as its own user")
+        ->type_name("")
+        ->required();
+    command->add_flag("--force", backup->force, "Replace an older backup there");
   }
 
   void add_export_and_cancel() {

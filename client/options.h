@@ -58,7 +58,7 @@ struct JobsOptions {
   std::uint64_t limit = 20;  // 0: all
 };
 struct StatusOptions {
-  std::uint64_t job = 0;
+  std::uint64_t job = 0;  // 0: of the daemon itself
 };
 struct ResultsOptions {
   std::uint64_t job = 0;
@@ -87,6 +87,13 @@ struct KeygenOptions {
   std::string folder = ".";
   bool force = false;
 };
+struct DoctorOptions {
+  std::string database;  // empty: the running daemon
+};
+struct BackupOptions {
+  std::string file;
+  bool force = false;
+};
 struct VersionOptions {};
 // What shells ask for: the words that can follow what is typed.
 struct CompleteOptions {
@@ -100,7 +107,8 @@ struct CompleteOptions {
 using CommandOptions =
     std::variant<PuzzlesOptions, SolveOptions, ValidateOptions, SubmitOptions, WaitOptions,
                  JobsOptions, StatusOptions, ResultsOptions, ShowOptions, ExportOptions,
-                 CancelOptions, WorkersOptions, VersionOptions, KeygenOptions, CompleteOptions>;
+                 CancelOptions, WorkersOptions, DoctorOptions, BackupOptions, VersionOptions,
+                 KeygenOptions, CompleteOptions>;
 
 struct Options {
   GlobalOptions global;

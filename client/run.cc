@@ -42,6 +42,8 @@ int run_command(const Options& options, Context& context) {
     int operator()(const ExportOptions& o) { return run_export(o, context); }
     int operator()(const CancelOptions& o) { return run_cancel(o, context); }
     int operator()(const WorkersOptions& o) { return run_workers(o, context); }
+    int operator()(const DoctorOptions& o) { return run_doctor(o, context); }
+    int operator()(const BackupOptions& o) { return run_backup(o, context); }
     int operator()(const VersionOptions& o) { return run_version(o, context); }
     int operator()(const KeygenOptions& o) { return run_keygen(o, context); }
     int operator()(const CompleteOptions& o) { return run_complete(o, context); }

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "proto/base/fatal.h"
+#include "proto/base/printable.h"
 
 namespace puzzled {
 namespace {
@@ -34,12 +35,9 @@ void append(const std::string& line, spdlog::memory_buf_t& out) {
 class TextFormatter : public spdlog::formatter {
  public:
   void format(const spdlog::details::log_msg& message, spdlog::memory_buf_t& out) override {
-    std::string line = fmt::format("{} {:<8} ", timestamp(message.time), level_name(message.level));
-    for (const char c : message.payload) {
-      const auto byte = static_cast<unsigned char>(c);
-      line += byte < 0x20 || byte == 0x7f ? '?' : c;  // no second line, no terminal sequence
-    }
-    append(line + '\n', out);
+    append(fmt::format("{} {:<8} {}\n", timestamp(message.time), level_name(message.level),
+                       printable_line({message.payload.data(), message.payload.size()})),
+           out);
   }
   [[nodiscard]] std::unique_ptr<spdlog::formatter> clone() const override {
     return std::make_unique<TextFormatter>();
@@ -53,11 +51,10 @@ class JsonFormatter : public spdlog::formatter {
         {"time", timestamp(message.time)},
         {"level", level_name(message.level)},
         {"pid", ::getpid()},
-        {"message", std::string(message.payload.data(), message.payload.size())},
+        // JSON by itself would let C1 controls and bytes that are not UTF-8 through.
+        {"message", printable_line({message.payload.data(), message.payload.size()})},
     };
-    // Bytes that are not UTF-8 are replaced, so that every line is valid JSON.
-    append(object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n',
-           out);
+    append(object.dump() + '\n', out);
   }
   [[nodiscard]] std::unique_ptr<spdlog::formatter> clone() const override {
     return std::make_unique<JsonFormatter>();

@@ -1,5 +1,5 @@
-// What the daemon writes about itself: text lines, or one JSON object a line. Either way a line
-// stays one line whatever strings are in it.
+// What the daemon writes about itself: text lines, or one JSON object a line. Either way the
+// message passes through printable_line().
 #pragma once
 
 #include <spdlog/formatter.h>

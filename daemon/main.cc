@@ -1,6 +1,7 @@
 // puzzled: options → store (locked, boot raised) → sockets → workers → loop.
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <malloc.h>
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "daemon/broker/broker.h"
+#include "daemon/check_command.h"
 #include "daemon/log.h"
 #include "daemon/net/access.h"
 #include "daemon/net/listen.h"
@@ -56,6 +58,15 @@ void raise_descriptor_limit() {
   if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) {
     spdlog::warn("cannot raise the limit of open files above {}", limit.rlim_cur);
   }
+}
+
+// Chunks and dispatches come and go many times a second. By default the allocator would give their
+// memory back to the system each time, and the next one would pay for having it cleared.
+void keep_freed_memory() {
+  constexpr int kMiB = 1 << 20;
+  ::mallopt(M_MMAP_THRESHOLD, 4 * kMiB);
+  ::mallopt(M_TRIM_THRESHOLD, 64 * kMiB);
+  ::mallopt(M_TOP_PAD, kMiB);
 }
 
 std::string worker_endpoint_of(const DaemonOptions& options) {
@@ -103,6 +114,7 @@ std::string local_worker_endpoint(const std::string& bound) {
 
 int run(const DaemonOptions& options) {
   const std::string worker_endpoint = worker_endpoint_of(options);
+  keep_freed_memory();
   const int signals = open_signals(!options.authorized_keys.empty());
   raise_descriptor_limit();
   codec::silence_protobuf();
@@ -171,6 +183,7 @@ int main(int argc, char** argv) {
       std::fputs(command.print.c_str(), stdout);
       return std::fflush(stdout) == 0 ? 0 : puzzled::kExitIo;
     }
+    if (!command.check.empty()) return puzzled::check_command(command.check, stdout);
     puzzled::set_up_log(command.options);
     if (!command.config_file.empty()) spdlog::info("configuration: {}", command.config_file);
     return puzzled::run(command.options);

@@ -3,7 +3,7 @@ target_link_libraries(puzzled_daemon PUBLIC puzzled_base spdlog::spdlog
   PRIVATE fmt::fmt CLI11::CLI11 tomlplusplus::tomlplusplus nlohmann_json::nlohmann_json)
 
 if(TARGET puzzled_store AND TARGET puzzled_broker)
-  puzzled_program(puzzled main.cc)
+  puzzled_program(puzzled main.cc check_command.cc)
   target_link_libraries(puzzled PRIVATE puzzled_daemon puzzled_net puzzled_broker puzzled_store
-    fmt::fmt spdlog::spdlog)
+    fmt::fmt spdlog::spdlog nlohmann_json::nlohmann_json)
 endif()

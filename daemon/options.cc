@@ -208,6 +208,9 @@ Command parse_command_line(std::vector<std::string> arguments, const Environment
                  "Configuration file (else the user's puzzled/puzzled.toml, else /etc's)")
       ->type_name("FILE");
   app.add_flag("--print-config", print_config, "Print the effective configuration and exit");
+  app.add_option("--check", command.check,
+                 "Check a database that no daemon uses, and exit: see \"puzzlectl doctor\"")
+      ->type_name("FILE");
   std::map<const OptionRow*, std::pair<std::string, CLI::Option*>> flags;
   for (const OptionRow& row : option_rows()) {
     auto& [text, flag] = flags[&row];
@@ -235,6 +238,7 @@ Command parse_command_line(std::vector<std::string> arguments, const Environment
   } catch (const CLI::ParseError& error) {
     throw Fatal(kExitConfiguration, fmt::format("{}; see puzzled --help", error.what()));
   }
+  if (!command.check.empty()) return command;
 
   command.config_file = config.empty() ? default_config_file(environment) : config;
   if (!command.config_file.empty()) read_options_file(command.config_file, command.options);

@@ -84,6 +84,7 @@ struct Command {
   DaemonOptions options;
   std::string config_file;  // that was read; empty: none
   std::string print;        // not empty: write it to standard output and end well
+  std::string check;        // not empty: check this database and end (check_command.h)
 };
 using Environment = std::function<std::optional<std::string>(const std::string&)>;
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # The one list of distribution packages. Installs those that are missing:
-#   deploy/packages.sh build [test] [full]     (e.g. `deploy/packages.sh build test`)
+#   deploy/packages.sh build [test] [full] [bench]     (e.g. `deploy/packages.sh build test`)
 # build: to build and run the programs; test: what `tests/run.sh` adds; full: what `tests/run.sh
-# --full` adds. Needs root or sudo only if something is missing. --list prints the names and ends.
+# --full` adds; bench: what tests/bench adds. Needs root or sudo only if something is missing. --list prints the names and ends.
 #
 # Proven on Debian 12. Ubuntu 24.04 has packages of the same names; that is unproven.
 set -euo pipefail
@@ -18,8 +18,12 @@ build=(
   libsystemd-dev                  # readiness and watchdog under systemd
   libxxhash-dev                   # hashes of what is uploaded
 )
-test=(libgtest-dev libgmock-dev)
-full=(clang clang-format clang-tidy mmdebstrap ca-certificates git)
+test=(
+  libgtest-dev libgmock-dev
+  clang libclang-rt-dev           # fuzzing
+)
+bench=(libbenchmark-dev)
+full=(clang-format clang-tidy llvm mmdebstrap ca-certificates git)
 
 fail() {
   printf 'packages.sh: %s\n' "$*" >&2
@@ -34,10 +38,11 @@ for argument in "$@"; do
     build) wanted+=("${build[@]}") ;;
     test) wanted+=("${test[@]}") ;;
     full) wanted+=("${full[@]}") ;;
-    *) fail "unknown list '$argument'; known are: build test full" ;;
+    bench) wanted+=("${bench[@]}") ;;
+    *) fail "unknown list '$argument'; known are: build test full bench" ;;
   esac
 done
-[ ${#wanted[@]} -gt 0 ] || fail "say which lists: build, test, full"
+[ ${#wanted[@]} -gt 0 ] || fail "say which lists: build, test, full, bench"
 
 if $list_only; then
   printf '%s\n' "${wanted[@]}"

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "proto/base/assert.h"
+#include "proto/client.pb.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -29,6 +30,42 @@ std::uint32_t get_u32(const char* in) {
   return value;
 }
 
+using google::protobuf::internal::WireFormatLite;
+using google::protobuf::io::CodedInputStream;
+
+CodedInputStream stream_of(std::string_view bytes) {
+  return CodedInputStream(reinterpret_cast<const std::uint8_t*>(bytes.data()),
+                          static_cast<int>(bytes.size()));
+}
+
+// Calls `visit` with the content of each field with a length; false: over kFieldsMax. Bytes that
+// are no message end the walk: the parser stops there too, or they are a text that it keeps.
+template <class Visit>
+bool walk(std::string_view message, std::size_t& fields, Visit visit) {
+  CodedInputStream in = stream_of(message);
+  while (const std::uint32_t tag = in.ReadTag()) {
+    if (++fields > kFieldsMax) return false;
+    if (WireFormatLite::GetTagWireType(tag) != WireFormatLite::WIRETYPE_LENGTH_DELIMITED) {
+      if (!WireFormatLite::SkipField(&in, tag)) return true;
+      continue;
+    }
+    std::uint32_t length = 0;
+    if (!in.ReadVarint32(&length)) return true;
+    const std::string_view rest = message.substr(static_cast<std::size_t>(in.CurrentPosition()));
+    if (!visit(rest.substr(0, length))) return false;
+    if (length > rest.size() || !in.Skip(static_cast<int>(length))) return true;
+  }
+  return true;
+}
+
+// Without it a small frame could take gigabytes.
+bool has_few_fields(std::string_view envelope) {
+  std::size_t fields = 0;
+  return walk(envelope, fields, [&](std::string_view message) {
+    return walk(message, fields, [](std::string_view) { return true; });
+  });
+}
+
 }  // namespace
 
 std::string_view describe(DecodeError error) {
@@ -47,6 +84,8 @@ std::string_view describe(DecodeError error) {
       return "the message is cut off or has extra bytes";
     case DecodeError::kTooLarge:
       return "the message is over the size limit";
+    case DecodeError::kTooManyFields:
+      return "the message has too many fields";
     case DecodeError::kMalformed:
       return "the message cannot be decoded";
   }
@@ -76,6 +115,7 @@ DecodeError decode(std::string_view frame, Role sender, std::size_t bytes_max,
   if (frame.size() > bytes_max) return DecodeError::kTooLarge;
   const std::string_view body = frame.substr(kHeaderBytes);
   if (get_u32(frame.data() + 8) != body.size()) return DecodeError::kWrongLength;
+  if (!has_few_fields(body)) return DecodeError::kTooManyFields;
   if (!envelope.ParseFromArray(body.data(), static_cast<int>(body.size()))) {
     return DecodeError::kMalformed;
   }
@@ -84,8 +124,7 @@ DecodeError decode(std::string_view frame, Role sender, std::size_t bytes_max,
 
 std::optional<std::vector<std::uint32_t>> split_cases(std::string_view case_list) {
   std::vector<std::uint32_t> offsets;
-  google::protobuf::io::CodedInputStream in(reinterpret_cast<const std::uint8_t*>(case_list.data()),
-                                            static_cast<int>(case_list.size()));
+  CodedInputStream in = stream_of(case_list);
   std::size_t at = 0;
   while (at < case_list.size()) {
     offsets.push_back(static_cast<std::uint32_t>(at));
@@ -113,6 +152,15 @@ std::uint64_t chunk_hash(std::string_view cases, const std::vector<std::string>&
   std::uint64_t seed = files.size();
   for (const std::string& file : files) seed = XXH3_64bits_withSeed(file.data(), file.size(), seed);
   return XXH3_64bits_withSeed(cases.data(), cases.size(), seed);
+}
+
+std::string serialised_file(std::string_view path, std::uint64_t first_case,
+                            std::uint64_t case_count) {
+  proto::File file;
+  file.set_path(std::string(path));
+  file.set_first_case(first_case);
+  file.set_case_count(case_count);
+  return file.SerializeAsString();
 }
 
 }  // namespace puzzled::wire

@@ -33,8 +33,11 @@ inline constexpr std::size_t kMessageBytesMax = 32U << 20U;
 inline constexpr std::size_t kCaseBytesMax = 16U << 20U;
 inline constexpr std::size_t kAnswerBytesMax = 16U << 20U;
 inline constexpr std::uint32_t kChunkCasesMax = 1000;
+inline constexpr std::uint32_t kDispatchCasesMax = 4'096;
 inline constexpr std::size_t kChunkBytesSoft = 256U << 10U;  // a chunk is closed once it is over.
 inline constexpr std::size_t kUnacknowledgedChunksMax = 16;  // per client.
+// Of an envelope and the message in it. A field of two bytes can take a hundred once it is parsed.
+inline constexpr std::size_t kFieldsMax = 200'000;
 inline constexpr std::size_t kNameBytesMax = 200;
 inline constexpr std::size_t kPathBytesMax = 4096;
 
@@ -42,13 +45,14 @@ enum class Role : char { kClient = 'c', kWorker = 'w', kBroker = 'b' };
 
 enum class DecodeError {
   kNone,
-  kTooShort,      // less than a header
-  kNotOurs,       // wrong tag
-  kWrongRole,     // e.g. a worker at the clients' endpoint
-  kOtherVersion,  // other major version
-  kWrongLength,   // the length field does not match the frame
-  kTooLarge,      // over the limit
-  kMalformed,     // not the protobuf message it should be
+  kTooShort,       // less than a header
+  kNotOurs,        // wrong tag
+  kWrongRole,      // e.g. a worker at the clients' endpoint
+  kOtherVersion,   // other major version
+  kWrongLength,    // the length field does not match the frame
+  kTooLarge,       // over the limit
+  kTooManyFields,  // more than kFieldsMax
+  kMalformed,      // not the protobuf message it should be
 };
 // One printable sentence for people, e.g. "the message is not of the puzzled protocol".
 std::string_view describe(DecodeError error);
@@ -71,6 +75,9 @@ void append_case(std::string_view serialised_case, std::string& case_list);
 // XXH3 of a chunk's serialised cases and its file entries (seeded with `files` in order).
 // `files` are serialised File messages.
 std::uint64_t chunk_hash(std::string_view cases, const std::vector<std::string>& files);
+// A serialised File message, as clients send it.
+std::string serialised_file(std::string_view path, std::uint64_t first_case,
+                            std::uint64_t case_count);
 // kEmptyDigest and fold_digest() are in proto/base/digest.h.
 
 }  // namespace puzzled::wire

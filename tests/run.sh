@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # The one command that checks everything: installs what is missing, builds, tests.
-#   tests/run.sh             release, then AddressSanitizer and UBSan
-#   tests/run.sh --full      also ThreadSanitizer, clang-format, clang-tidy, long runs, and the
-#                            quick start on a bare Debian 12 (needs root)
+#   tests/run.sh             release, then AddressSanitizer and UBSan, and a short run of fuzzing
+#   tests/run.sh --full      also ThreadSanitizer, clang-format, clang-tidy, long runs (fuzzing: 3
+#                            minutes a target), and the quick start on a bare Debian 12 (needs root)
 #   tests/run.sh --no-install   install nothing
 # Ends with `N passed, N failed`; exits 0 only if nothing failed.
 set -uo pipefail
@@ -111,6 +111,10 @@ for preset in "${presets[@]}"; do
   $full && export PUZZLED_LONG=1
   build "$preset" && run_tests "$preset"
 done
+
+fuzz_seconds=2
+$full && fuzz_seconds=180
+check "fuzzing, $fuzz_seconds s a target" tests/fuzz/run.sh "$fuzz_seconds"
 
 if $full; then
   check clang-format formatted

@@ -7,6 +7,7 @@
 #include "daemon/broker/leases.h"
 #include "daemon/broker/sessions.h"
 #include "daemon/broker/suspects.h"
+#include "daemon/broker/sweep.h"
 #include "daemon/broker/window.h"
 #include "proto/base/assert.h"
 
@@ -45,6 +46,7 @@ struct Broker::Impl {
   // From the operator and the store.
   void on(event::DrainWorkers&&) { sessions.drain(); }
   void on(event::ChunkLoaded&& e) { window.set_loaded(std::move(e)); }
+  void on(event::ChunkCompared&& e) { jobs.chunk_compared(e); }
   void on(event::RecordsDurable&& e) {
     window.set_durable(e.steps);
     leases.set_durable(e.steps);
@@ -53,10 +55,13 @@ struct Broker::Impl {
     core.intake_paused = e.reason.empty() ? "submissions are paused" : std::move(e.reason);
   }
   void on(event::IntakeResumed&&) { core.intake_paused.clear(); }
+  void on(event::Sweep&& e) { broker::sweep(core, e); }
   void on(event::Tick&&) {}
 
   void run_timers() {
-    while (const auto entry = core.timers.pop(core.step.steady_ms())) {
+    while (!core.step_is_full()) {
+      const auto entry = core.timers.pop(core.step.steady_ms());
+      if (!entry) return;
       if (entry->kind == broker::Timers::Kind::kSession) {
         sessions.timer(WorkerNo{entry->id}, entry->at_ms);
       } else {
@@ -65,9 +70,20 @@ struct Broker::Impl {
     }
   }
 
+  // If this step comes much later than was asked for, it was this process that was away: stopped,
+  // or starved. What the workers said meanwhile still waits to be read, so their silence says
+  // nothing yet.
+  void forgive_own_absence() {
+    const std::int64_t due_ms = core.timers.next();
+    if (due_ms == kNever) return;
+    const std::int64_t late_ms = core.step.steady_ms() - due_ms;
+    if (late_ms >= core.options.heartbeat_interval_ms) sessions.forgive_silence(late_ms);
+  }
+
   [[nodiscard]] std::string why_waiting(const broker::Job& job) const;
 
   bool started = false;
+  bool is_unfinished = false;  // the last step left work for the next one
   std::int64_t last_steady_ms = 0;
   broker::Core core;
   broker::Window window;
@@ -87,15 +103,18 @@ void Broker::step(const Now& now, Event event, Effects& effects) {
   impl.last_steady_ms = now.steady_ms;
   impl.core.step.begin(now, effects);
   if (!std::exchange(impl.started, true)) impl.jobs.start();
+  impl.forgive_own_absence();
   // The event before the timers: whoever speaks now is not silent, however late we come to it.
   std::visit([&](auto&& e) { impl.on(std::forward<decltype(e)>(e)); }, std::move(event));
   impl.run_timers();
   impl.sessions.dispatch();
   impl.window.refill();
+  impl.is_unfinished = impl.core.step_is_full();
   impl.core.step.end();
 }
 
 std::int64_t Broker::next_deadline() const {
+  if (impl_->is_unfinished) return impl_->last_steady_ms;
   return impl_->started ? impl_->core.timers.next() : 0;
 }
 
@@ -104,6 +123,18 @@ JobView Broker::job_view(JobId id) const {
   if (job == nullptr) return {};
   return {.leased = job->leased_count,
           .waiting_for = job->leased_count > 0 ? std::string() : impl_->why_waiting(*job)};
+}
+
+void Broker::find_stuck(JobId after, JobId last, std::vector<Finding>& findings) const {
+  const auto& jobs = impl_->jobs.open_jobs();
+  for (auto it = jobs.upper_bound(after); it != jobs.end() && it->first <= last; ++it) {
+    const broker::Job& job = *it->second;
+    if (job.open_count() == 0 || job.leased_count > 0) continue;
+    if (impl_->core.queue.lane(job.place.lane).workers > 0) continue;
+    findings.push_back({.rule = Rule::kStuck,
+                        .job = job.id,
+                        .text = "nothing of it runs: " + impl_->why_waiting(job)});
+  }
 }
 
 std::string Broker::Impl::why_waiting(const broker::Job& job) const {
@@ -128,11 +159,17 @@ std::string Broker::Impl::why_waiting(const broker::Job& job) const {
          " slots that could solve it are busy with jobs of higher or equal priority";
 }
 
-std::vector<WorkerView> Broker::workers(const Now& now) const { return impl_->sessions.views(now); }
+WorkersPage Broker::workers(const Now& now, WorkerNo after, std::uint32_t rows) const {
+  return impl_->sessions.page(now, after, rows);
+}
 
 std::string Broker::intake_paused() const { return impl_->core.intake_paused; }
 
 std::uint64_t Broker::leases() const { return impl_->leases.live_count(); }
+
+std::size_t Broker::worker_count() const { return impl_->sessions.count(); }
+
+std::size_t Broker::open_job_count() const { return impl_->jobs.open_jobs().size(); }
 
 void Broker::check_invariants() const {
   impl_->jobs.check();
@@ -140,9 +177,7 @@ void Broker::check_invariants() const {
   impl_->sessions.check();
   for (const auto& [id, job] : impl_->jobs.open_jobs()) {
     impl_->suspects.check(*job);
-    const broker::Lane& lane = impl_->core.queue.lane(job->place.lane);
-    ASSERT(lane.ready.contains(job->place.turn) == job->place.ready);
-    ASSERT(lane.hungry.contains(job->place.turn) == job->place.hungry);
+    ASSERT(impl_->core.queue.is_sound(job->place));
   }
 }
 

@@ -32,6 +32,12 @@ struct WorkerView {
   std::vector<std::string> solvers;  // "puzzle/solver"
 };
 
+struct WorkersPage {
+  std::vector<WorkerView> workers;  // ascending worker numbers
+  bool more = false;
+  WorkerNo next_after;  // of the last one; 0: there is none
+};
+
 class Broker {
  public:
   Broker(BrokerOptions options, Recovery recovery);
@@ -41,13 +47,19 @@ class Broker {
 
   // Handles one event; appends to `effects`. REQUIRES: now does not go back.
   void step(const Now& now, Event event, Effects& effects);
-  // Steady time at which a Tick is wanted; kNever if none.
+  // Steady time at which a Tick is wanted; kNever if none. A step does a bounded amount of work: if
+  // it left some, this is the time of that step, and what else came in is best stepped in between.
   [[nodiscard]] std::int64_t next_deadline() const;
 
   [[nodiscard]] JobView job_view(JobId job) const;
-  [[nodiscard]] std::vector<WorkerView> workers(const Now& now) const;
+  // Adds the open jobs after `after`, up to `last`, that nobody can solve now.
+  void find_stuck(JobId after, JobId last, std::vector<Finding>& findings) const;
+  // Workers with larger numbers than `after`: at most `rows`, and fewer if they take much room.
+  [[nodiscard]] WorkersPage workers(const Now& now, WorkerNo after, std::uint32_t rows) const;
   [[nodiscard]] std::string intake_paused() const;  // empty: it is not
   [[nodiscard]] std::uint64_t leases() const;       // open ones, for draining
+  [[nodiscard]] std::size_t worker_count() const;
+  [[nodiscard]] std::size_t open_job_count() const;
 
   // Aborts if an invariant does not hold. For tests and the simulator.
   void check_invariants() const;

@@ -26,6 +26,7 @@ class Step {
     now_ = now;
     effects_ = &effects;
     records_before_ = effects.records.size();
+    work_ = 0;
   }
   void end() {
     if (effects_->records.size() > records_before_) ++steps_;
@@ -38,8 +39,15 @@ class Step {
   // The number this step has, as it has records.
   [[nodiscard]] std::uint64_t recording_number() const { return steps_ + 1; }
 
+  // Counts what a step may have much of (BrokerOptions::step_work_max).
+  void note_work() { ++work_; }
+  [[nodiscard]] std::uint64_t work() const { return work_; }
+
   void record(Record what) { effects_->records.push_back(std::move(what)); }
+  void find(Finding what) { effects_->findings.push_back(std::move(what)); }
+  void set_swept(JobId last) { effects_->swept = last; }
   void load(const LoadChunk& what) { effects_->loads.push_back(what); }
+  void compare(const CompareChunk& what) { effects_->comparisons.push_back(what); }
   template <class Message>  // one of ClientMessage
   void reply_now(PeerId to, Message what) {
     effects_->now.push_back({to, ClientMessage{std::move(what)}});
@@ -61,6 +69,7 @@ class Step {
   Now now_;
   Effects* effects_ = nullptr;
   std::size_t records_before_ = 0;
+  std::uint64_t work_ = 0;
   std::uint64_t steps_ = 0;
 };
 
@@ -69,6 +78,9 @@ struct Core {
   Core(const BrokerOptions& with, Boot in) : options(with), boot(in) {}
   Core(const Core&) = delete;
   Core& operator=(const Core&) = delete;
+
+  // The step has done enough: what is left is for the next one, which is due at once.
+  [[nodiscard]] bool step_is_full() const { return step.work() >= options.step_work_max; }
 
   const BrokerOptions options;
   const Boot boot;

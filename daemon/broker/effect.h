@@ -4,8 +4,8 @@
 //  3. `now` may be sent at once.
 //     The shell says so to the broker, too: event::RecordsDurable{step}, stepped before anything
 //     else that comes in after those messages went out. Cases are dispatched only then.
-//  4. `loads` are answered with ChunkLoaded, after the records of this and earlier steps are
-//     visible to the load.
+//  4. `loads` are answered with ChunkLoaded and `comparisons` with ChunkCompared, after the records
+//     of this and earlier steps are visible to them.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "daemon/broker/finding.h"
 #include "daemon/broker/types.h"
 
 namespace puzzled {
@@ -205,6 +206,15 @@ struct LoadChunk {
   bool with_done = false;  // false: none has a result, ChunkLoaded::done will be empty
 };
 
+// Whether a chunk that is stored has this hash: a chunk of a sealed job came again.
+struct CompareChunk {
+  PeerId peer;
+  std::uint64_t request = 0;
+  JobId job;
+  ChunkNo chunk_no = 0;
+  std::uint64_t hash = 0;
+};
+
 struct Effects {
   // Number of the last step that gave records, from 1: what `when_durable` waits for. Steps
   // without records do not count; 0: nothing was ever recorded, so everything is durable.
@@ -213,12 +223,19 @@ struct Effects {
   std::vector<Send> when_durable;
   std::vector<Send> now;
   std::vector<LoadChunk> loads;
+  // Of a Sweep: rules that did not hold, and hold again; and the last job it looked at, 0 if that
+  // was the last of all.
+  std::vector<Finding> findings;
+  JobId swept;
+  std::vector<CompareChunk> comparisons;
 
   void clear() {  // `step` stays: it is set by every step
     records.clear();
     when_durable.clear();
     now.clear();
     loads.clear();
+    findings.clear();
+    comparisons.clear();
   }
 };
 

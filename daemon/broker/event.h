@@ -117,6 +117,12 @@ struct ChunkLoaded {
   ChunkCasesPtr cases;
   std::vector<std::uint32_t> done;  // positions in the chunk that have a result, ascending
 };
+struct ChunkCompared {  // answers CompareChunk
+  PeerId peer;
+  std::uint64_t request = 0;
+  ChunkNo chunk_no = 0;
+  bool same = false;
+};
 struct RecordsDurable {  // the records of all steps up to Effects::step == `steps` are on disk
   std::uint64_t steps = 0;
 };
@@ -125,17 +131,26 @@ struct IntakePaused {  // the disk is full or slow: accept nothing new until Int
 };
 struct IntakeResumed {};
 
+// ---- From the shell.
+
+// Looks at the next few open jobs for what should have happened and did not, and makes it happen:
+// a safety net under all of the above. Effects::findings says what it found.
+struct Sweep {
+  JobId after;                      // Effects::swept of the one before; 0: from the beginning
+  std::uint64_t durable_steps = 0;  // as in the last RecordsDurable
+};
+
 struct Tick {};  // time has passed (next_deadline() was reached)
 
 }  // namespace puzzled::event
 
 namespace puzzled {
 
-using Event =
-    std::variant<event::OpenJob, event::AddChunk, event::SealJob, event::CancelJob, event::WaitJob,
-                 event::ClientGone, event::WorkerReady, event::WorkerResults, event::WorkerReturn,
-                 event::WorkerHeartbeat, event::WorkerGoodbye, event::WorkerGone,
-                 event::DrainWorkers, event::ChunkLoaded, event::RecordsDurable,
-                 event::IntakePaused, event::IntakeResumed, event::Tick>;
+using Event = std::variant<event::OpenJob, event::AddChunk, event::SealJob, event::CancelJob,
+                           event::WaitJob, event::ClientGone, event::WorkerReady,
+                           event::WorkerResults, event::WorkerReturn, event::WorkerHeartbeat,
+                           event::WorkerGoodbye, event::WorkerGone, event::DrainWorkers,
+                           event::ChunkLoaded, event::ChunkCompared, event::RecordsDurable,
+                           event::IntakePaused, event::IntakeResumed, event::Sweep, event::Tick>;
 
 }  // namespace puzzled

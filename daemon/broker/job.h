@@ -40,6 +40,7 @@ struct OpenChunk {
   std::uint32_t leased_count = 0;  // of them
   std::uint32_t case_bytes = 0;    // as BacklogChunk::bytes
   std::uint64_t memory_bytes = 0;  // what it counts for in the window
+  std::int64_t asked_ms = 0;       // steady; when it was asked of the store, while kLoading
   ChunkCasesPtr cases;
   std::vector<CaseState> states;      // once active
   std::vector<PositionRange> queued;  // disjoint; the next one is the last
@@ -128,6 +129,7 @@ struct Job {
   std::uint64_t alone_count = 0;   // suspect cases of them
   std::uint64_t leased_count = 0;
   std::uint32_t loading_count = 0;
+  std::set<ChunkNo> asked_twice;  // chunks of which the store may send two answers
 
   Place place;
   Cost cost;

@@ -69,6 +69,11 @@ void Jobs::open_job(event::OpenJob&& request) {
                 "there are " + std::to_string(open_.size()) +
                     " open jobs, as many as the daemon allows: try again when one has ended");
   }
+  if (last_job_.value >= core_.options.job_number_max) {
+    return fail(request.peer, request.request, ErrorCode::kTooLarge,
+                "the database has had " + std::to_string(last_job_.value) +
+                    " jobs, as many as it can number: start the daemon with a new one");
+  }
   const Job& job = create(request);
   core_.step.record(record::InsertJob{.job = job.id,
                                       .request_id = job.request_id,
@@ -113,15 +118,18 @@ void Jobs::add_chunk(event::AddChunk&& request) {
   const std::uint32_t next = job != nullptr ? job->chunk_count : entry->chunk_count;
   const bool sealed = job == nullptr || job->sealed;
   if (request.chunk_no < next) {
-    // Of a sealed job the hashes are gone: its digest was compared when it was sealed.
-    if (!sealed && job->hashes[request.chunk_no] != request.hash) {
-      return refuse(ErrorCode::kConflict, "chunk " + std::to_string(request.chunk_no) +
-                                              " was accepted before with other cases");
+    // The hashes of a sealed job are in the store alone.
+    if (sealed) {
+      return core_.step.compare({.peer = request.peer,
+                                 .request = request.request,
+                                 .job = entry->id,
+                                 .chunk_no = request.chunk_no,
+                                 .hash = request.hash});
     }
-    core_.step.reply_when_durable(
-        request.peer,
-        message::ChunkAccepted{.request = request.request, .chunk_no = request.chunk_no});
-    return;
+    return chunk_compared({.peer = request.peer,
+                           .request = request.request,
+                           .chunk_no = request.chunk_no,
+                           .same = job->hashes[request.chunk_no] == request.hash});
   }
   if (sealed) return refuse(ErrorCode::kJobSealed, "the job is sealed: it takes no more cases");
   if (request.chunk_no > next) {
@@ -131,6 +139,16 @@ void Jobs::add_chunk(event::AddChunk&& request) {
   if (!accept_chunk(*job, request)) return;
   core_.step.reply_when_durable(request.peer, message::ChunkAccepted{.request = request.request,
                                                                      .chunk_no = request.chunk_no});
+}
+
+void Jobs::chunk_compared(const event::ChunkCompared& chunk) {
+  if (!chunk.same) {
+    return fail(chunk.peer, chunk.request, ErrorCode::kConflict,
+                "chunk " + std::to_string(chunk.chunk_no) +
+                    " was accepted before with other cases or files");
+  }
+  core_.step.reply_when_durable(
+      chunk.peer, message::ChunkAccepted{.request = chunk.request, .chunk_no = chunk.chunk_no});
 }
 
 bool Jobs::accept_chunk(Job& job, event::AddChunk& request) {
@@ -149,6 +167,12 @@ bool Jobs::accept_chunk(Job& job, event::AddChunk& request) {
   if (job.case_count + count > core_.options.job_cases_max) {
     return refuse(ErrorCode::kTooLarge, "a job may have at most " +
                                             std::to_string(core_.options.job_cases_max) + " cases");
+  }
+  if (job.chunk_count >= core_.options.job_chunks_max ||
+      job.file_count + request.files.size() > core_.options.job_files_max) {
+    return refuse(ErrorCode::kTooLarge,
+                  "a job may have at most " + std::to_string(core_.options.job_chunks_max) +
+                      " chunks and " + std::to_string(core_.options.job_files_max) + " files");
   }
   std::optional<std::uint64_t> file_cases = job.file_cases;
   const std::string wrong = check_files(job, request, core_.options.job_cases_max, file_cases);

@@ -23,6 +23,7 @@ class Jobs {
 
   void open_job(event::OpenJob&& request);
   void add_chunk(event::AddChunk&& request);
+  void chunk_compared(const event::ChunkCompared& chunk);
   void seal(const event::SealJob& request);
   void cancel(const event::CancelJob& request);
   void wait(const event::WaitJob& request);

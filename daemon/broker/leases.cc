@@ -54,6 +54,7 @@ std::int64_t Leases::dispatch(Session& session, Job& job, std::uint32_t cases_ma
   job.leases.insert(lease->id);
   session.leases.push_back(lease->id);
   ++live_count_;
+  core_.step.note_work();
   const std::int64_t runs_out_ms = deadline(*lease);
   leases_.emplace(lease->id, std::move(lease));
   core_.sessions->update_credit(session);
@@ -79,6 +80,10 @@ void Leases::results(Session& session, event::WorkerResults&& event) {
   Lease* lease = find(session, event.boot, event.lease, event.attempt);
   if (lease == nullptr) {
     return core_.step.tell_now(session.peer, message::Stale{event.boot, event.lease});
+  }
+  if (lease->job != nullptr && store_is_far_behind()) {
+    lease->progress_ms = session.progress_ms = core_.step.steady_ms();
+    return;  // without an answer it keeps them, and sends them again
   }
   core_.step.tell_when_durable(session.peer, message::Stored{core_.boot, event.lease, event.part});
   if (lease->job == nullptr) return;  // settled: the same part again
@@ -210,19 +215,27 @@ void Leases::end(Lease& lease, Blame blame) {
       }
     }
   }
-  // A worker begins its leases in their order, as many as it has slots.
-  const auto begun = std::min<std::size_t>(lease.session->slots, lease.session->leases.size());
-  const auto end = lease.session->leases.begin() + static_cast<std::ptrdiff_t>(begun);
-  if (blame == Blame::kCharge && !said &&
-      std::find(lease.session->leases.begin(), end, lease.id) != end) {
-    core_.suspects->note_lost(lease);
-  }
+  if (blame == Blame::kCharge && !said && may_have_begun(lease)) core_.suspects->note_lost(lease);
   requeue_open(lease);
+  core_.step.note_work();
   const LeaseId id = lease.id;
   detach(lease);
   leases_.erase(id);
   settle_chunks(core_, job, std::move(chunks));
   core_.jobs->finish_if_done(job);  // the last case may have been quarantined
+}
+
+// A worker begins its leases in their order, as many as it has slots, and a suspect only by itself.
+bool Leases::may_have_begun(const Lease& lease) const {
+  std::uint32_t begun = 0;
+  for (const LeaseId id : lease.session->leases) {
+    const bool alone = leases_.at(id)->alone;
+    if (begun == lease.session->slots || (alone && begun > 0)) return false;
+    if (id == lease.id) return true;
+    if (alone) return false;
+    ++begun;
+  }
+  return false;
 }
 
 // The lease no longer holds cases; it counts for nobody any more.

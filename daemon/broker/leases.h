@@ -59,13 +59,21 @@ class Leases {
   // Ends the leases that have run out, tells the worker so; false: there was none.
   bool end_expired(Session& session);
   void end_all(Session& session, Blame blame);
+  // Time that is not to count against any of them.
+  void postpone(std::int64_t ms);
   // The job is cancelled: its leases end, its workers are told.
   void revoke(Job& job);
 
   void set_durable(std::uint64_t steps);
+  // The cases of the job that are open positions of live leases, by chunk.
+  [[nodiscard]] LeasedCases leased_cases(const Job& job) const;
   [[nodiscard]] std::uint64_t live_count() const { return live_count_; }
   [[nodiscard]] bool store_is_behind() const {
     return undurable_bytes_ > core_.options.undurable_results_bytes_max;
+  }
+  // There is no room for more results.
+  [[nodiscard]] bool store_is_far_behind() const {
+    return undurable_bytes_ / 2 > core_.options.undurable_results_bytes_max;
   }
   // Adds the bytes of results in this step to what the store has to write.
   void note_undurable(std::uint64_t bytes, Lease* lease);
@@ -85,6 +93,7 @@ class Leases {
   void count_results(Lease& lease, ResultSet& results, std::vector<record::ResultRow>& rows);
   void requeue_open(Lease& lease);
   void end(Lease& lease, Blame blame);
+  [[nodiscard]] bool may_have_begun(const Lease& lease) const;
   void detach(Lease& lease);
   static void settle_chunks(Core& core, Job& job, std::vector<OpenChunk*> chunks);
   // The chunks of its open positions. Those of other positions may be gone already.

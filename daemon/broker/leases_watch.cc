@@ -47,6 +47,13 @@ bool Leases::end_expired(Session& session) {
   return !expired.empty();
 }
 
+void Leases::postpone(std::int64_t ms) {
+  for (const auto& [id, lease] : leases_) {
+    lease->dispatched_ms += ms;
+    lease->progress_ms += ms;
+  }
+}
+
 void Leases::heartbeat(Session& session, event::WorkerHeartbeat&& heartbeat) {
   const std::int64_t now = core_.step.steady_ms();
   std::ranges::sort(heartbeat.leases);
@@ -116,6 +123,24 @@ void Leases::set_durable(std::uint64_t steps) {
 }
 
 // ---- Checks.
+
+LeasedCases Leases::leased_cases(const Job& job) const {
+  LeasedCases cases;
+  for (const LeaseId id : job.leases) {
+    const auto it = leases_.find(id);
+    if (it == leases_.end()) continue;
+    for (const Piece& piece : it->second->pieces) {
+      for (std::uint32_t i = 0; i < piece.count; ++i) {
+        // Chunks of other positions may be gone already.
+        if (!it->second->is_open[piece.position + i]) continue;
+        std::vector<bool>& of_chunk = cases[piece.chunk];
+        of_chunk.resize(piece.chunk->case_count);
+        of_chunk[piece.first + i] = true;
+      }
+    }
+  }
+  return cases;
+}
 
 void Leases::check_lease(const Lease& lease) const {
   if (lease.job == nullptr) {

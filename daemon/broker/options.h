@@ -19,12 +19,21 @@ struct BrokerOptions {
   std::uint32_t unacknowledged_chunks_max = 16;      // of one client
   std::uint64_t upload_expiry_ms = 24ULL * 3600 * 1000;  // a job never sealed is cancelled
   std::uint64_t job_cases_max = 4'000'000'000ULL;        // 32 bits of the packed result key
+  std::uint64_t job_files_max = 4'000'000'000ULL;        // likewise
+  std::uint32_t job_chunks_max = 1U << 24U;  // 4 TiB of cases; 8 bytes of memory each until sealed
+  std::uint64_t job_number_max = (1ULL << 24U) - 1;  // 24 bits of the packed result key
   std::uint32_t open_jobs_max = 100'000;
   std::uint32_t workers_max = 20'000;
-  std::uint32_t worker_leases_max = 1'024;  // of one worker, whatever capacity it claims
-  std::uint32_t waits_max = 10'000;         // unanswered WaitJob of one client
-  // Results handed to the store and not yet durable; over it, nothing is dispatched.
+  std::uint64_t workers_page_bytes_max = 4ULL << 20U;  // of texts in a page of workers
+  std::uint32_t worker_leases_max = 1'024;             // of one worker, whatever capacity it claims
+  std::uint32_t waits_max = 10'000;                    // unanswered WaitJob of one client
+  std::uint32_t load_wait_ms = 60'000;  // for cases asked of the store; then they are asked again
+  // Results handed to the store and not yet durable; over it, nothing is dispatched, and over twice
+  // as much, results are not taken: workers keep them and send them again.
   std::uint64_t undurable_results_bytes_max = 64ULL << 20U;
+  // Leases ended or given out and chunks asked for in one step, before others get their turn. Only
+  // the leases of one worker are never divided.
+  std::uint32_t step_work_max = 1'000;
 };
 
 }  // namespace puzzled

@@ -51,6 +51,20 @@ void ReadyQueue::set_hungry(Place& place, bool hungry) {
   hungry ? static_cast<void>(turns.insert(place.turn)) : static_cast<void>(turns.erase(place.turn));
 }
 
+bool ReadyQueue::is_sound(const Place& place) const {
+  const Lane& lane = lanes_[place.lane];
+  return lane.ready.contains(place.turn) == place.ready &&
+         lane.hungry.contains(place.turn) == place.hungry;
+}
+
+void ReadyQueue::repair(const Place& place) {
+  Lane& lane = lanes_[place.lane];
+  lane.ready.erase(place.turn);
+  lane.hungry.erase(place.turn);
+  if (place.ready) lane.ready.insert(place.turn);
+  if (place.hungry) lane.hungry.insert(place.turn);
+}
+
 void ReadyQueue::charge(Place& place, std::uint64_t us) {
   Lane& lane = lanes_[place.lane];
   if (place.ready) lane.ready.erase(place.turn);

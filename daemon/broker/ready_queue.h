@@ -66,6 +66,9 @@ class ReadyQueue {
 
   void set_ready(Place& place, bool ready);
   void set_hungry(Place& place, bool hungry);
+  // Whether the order knows what the place says; repair() makes it so.
+  [[nodiscard]] bool is_sound(const Place& place) const;
+  void repair(const Place& place);
   // `place` was given `us` of work.
   void charge(Place& place, std::uint64_t us);
   // The next job of these lanes, if any is ready.

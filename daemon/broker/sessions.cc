@@ -235,7 +235,18 @@ void Sessions::timer(WorkerNo worker, std::int64_t at_ms) {
   arm(session);
 }
 
+void Sessions::forgive_silence(std::int64_t late_ms) {
+  for (const auto& [peer, session] : by_peer_) {
+    session->heard_ms = core_.step.steady_ms();
+    session->progress_ms += late_ms;
+  }
+  core_.leases->postpone(late_ms);
+}
+
 void Sessions::drop(Session& session, Leave how) {
+  // It had said that it is on its way out (a drain, SIGTERM, a pre-emption): whatever became of it
+  // then is no sign against what it was still solving.
+  const bool leaving = session.capacity == 0;
   session.attached = session.attached && how == Leave::kHung;
   session.capacity = 0;
   update_credit(session);
@@ -243,7 +254,7 @@ void Sessions::drop(Session& session, Leave how) {
     session.suspect = true;
     core_.leases->end_expired(session);
   }
-  core_.leases->end_all(session, how == Leave::kSilent ? Blame::kCharge : Blame::kNone);
+  core_.leases->end_all(session, how == Leave::kSilent && !leaving ? Blame::kCharge : Blame::kNone);
   leave_lanes(session);
   if (how != Leave::kGoodbye) core_.suspects->remember(session);
   by_start_.erase(session.start_id);

@@ -80,6 +80,8 @@ class Sessions {
   void connection_gone(PeerId peer);
   void drain();
   void timer(WorkerNo worker, std::int64_t at_ms);
+  // Nobody listened for that long: every worker has its liveness again, every lease its deadline.
+  void forgive_silence(std::int64_t late_ms);
 
   // Serves the ready queue as long as there are cases and workers for them.
   void dispatch();
@@ -88,14 +90,18 @@ class Sessions {
   // The row that results and attempts refer to, once for each process start.
   void record_worker(Session& session);
 
+  // As Window::repair(), for all workers.
+  void repair();
   [[nodiscard]] std::size_t count() const { return by_peer_.size(); }
   // Room for more leases among the workers of a lane.
   [[nodiscard]] std::uint64_t free_leases(LaneNo lane) const;
   [[nodiscard]] std::uint64_t slots(LaneNo lane) const;
-  [[nodiscard]] std::vector<WorkerView> views(const Now& now) const;
+  [[nodiscard]] WorkersPage page(const Now& now, WorkerNo after, std::uint32_t rows) const;
   void check() const;
 
  private:
+  [[nodiscard]] WorkerView view_of(const Session& session, const Now& now) const;
+
   using Profiles = std::map<std::vector<LaneNo>, Profile>;
   enum class Leave : std::uint8_t { kGoodbye, kSilent, kHung };
 

@@ -33,7 +33,7 @@ void Sessions::dispatch() {
   const DispatchSize size{.target_us = core_.options.dispatch_target_us,
                           .cases_first = core_.options.dispatch_cases_first,
                           .cases_max = core_.options.dispatch_cases_max};
-  while (!core_.leases->store_is_behind()) {
+  while (!core_.leases->store_is_behind() && !core_.step_is_full()) {
     Profile* chosen = nullptr;
     std::optional<Turn> first;
     for (auto& [lanes, profile] : profiles_) {
@@ -70,32 +70,65 @@ std::uint64_t Sessions::slots(LaneNo lane) const {
   return slots;
 }
 
-std::vector<WorkerView> Sessions::views(const Now& now) const {
+WorkersPage Sessions::page(const Now& now, WorkerNo after, std::uint32_t rows) const {
   std::vector<const Session*> sessions;
-  for (const auto& [peer, session] : by_peer_) sessions.push_back(session.get());
-  std::ranges::sort(sessions, {}, &Session::worker);
-  std::vector<WorkerView> views;
-  views.reserve(sessions.size());
-  for (const Session* session : sessions) {
-    WorkerView view{.name = session->name,
-                    .host = session->host,
-                    .pid = session->pid,
-                    .slots = session->slots,
-                    .leases = static_cast<std::uint32_t>(session->leases.size()),
-                    .connected_ms = session->connected_wall_ms,
-                    // A wall clock that was set back must not show the future.
-                    .last_seen_ms = std::min(session->seen_wall_ms, now.wall_ms),
-                    .draining = core_.draining,
-                    .cases_done = session->cases_done,
-                    .version = session->version,
-                    .solvers = {}};
-    for (const LaneNo no : session->lanes) {
-      const Lane& lane = core_.queue.lane(no);
-      view.solvers.push_back(lane.puzzle + "/" + lane.solver);
-    }
-    views.push_back(std::move(view));
+  for (const auto& [worker, session] : by_worker_) {
+    if (worker > after) sessions.push_back(session);
   }
-  return views;
+  std::ranges::sort(sessions, {}, &Session::worker);
+  WorkersPage page;
+  std::uint64_t bytes = 0;
+  for (const Session* session : sessions) {
+    if (page.workers.size() >= rows || bytes > core_.options.workers_page_bytes_max) {
+      page.more = true;
+      break;
+    }
+    page.workers.push_back(view_of(*session, now));
+    page.next_after = session->worker;
+    const WorkerView& view = page.workers.back();
+    bytes += view.name.size() + view.host.size() + view.version.size();
+    for (const std::string& solver : view.solvers) bytes += solver.size();
+  }
+  return page;
+}
+
+WorkerView Sessions::view_of(const Session& session, const Now& now) const {
+  WorkerView view{.name = session.name,
+                  .host = session.host,
+                  .pid = session.pid,
+                  .slots = session.slots,
+                  .leases = static_cast<std::uint32_t>(session.leases.size()),
+                  .connected_ms = session.connected_wall_ms,
+                  // A wall clock that was set back must not show the future.
+                  .last_seen_ms = std::min(session.seen_wall_ms, now.wall_ms),
+                  .draining = core_.draining,
+                  .cases_done = session.cases_done,
+                  .version = session.version,
+                  .solvers = {}};
+  for (const LaneNo no : session.lanes) {
+    const Lane& lane = core_.queue.lane(no);
+    view.solvers.push_back(lane.puzzle + "/" + lane.solver);
+  }
+  return view;
+}
+
+void Sessions::repair() {
+  const auto found = [&](const Session& session, const char* what) {
+    core_.step.find({.rule = Rule::kWorker,
+                     .text = "worker " + std::to_string(session.worker.value) + ": " + what});
+  };
+  std::vector<Session*> sessions;
+  for (const auto& [worker, session] : by_worker_) sessions.push_back(session);
+  std::ranges::sort(sessions, {}, &Session::worker);
+  for (Session* session : sessions) {
+    if (session->timer_ms > session->heard_ms + core_.options.liveness_ms) {
+      found(*session, "nobody watched whether it falls silent");
+      arm(*session);
+    }
+    const std::uint32_t free_before = session->free_leases;
+    update_credit(*session);
+    if (session->free_leases != free_before) found(*session, "its room for leases was forgotten");
+  }
 }
 
 void Sessions::check() const {

@@ -138,6 +138,12 @@ void Suspects::quarantine(Lease& lease, OpenChunk& chunk, std::uint32_t index,
                             .rows = {{.case_no = CaseNo{chunk.first_case.value + index},
                                       .chunk_no = chunk.chunk_no,
                                       .index = 0}}});
+  // The verdict stands, and so does its history: whoever comes back now takes nothing of it away.
+  const std::pair key{lease.job->id, CaseNo{chunk.first_case.value + index}};
+  for (const Charge& charge : suspect.charges) {
+    const auto it = gone_.find(charge.start_id);
+    if (it != gone_.end()) std::erase(it->second.worker.charged, key);
+  }
   core_.window->set_done(*lease.job, chunk, index);
 }
 
@@ -168,16 +174,15 @@ std::optional<GoneWorker> Suspects::welcome_back(const Bytes16& start_id) {
   GoneWorker worker = std::move(it->second.worker);
   gone_.erase(it);
   for (const auto& [job_id, case_no] : worker.charged) {
+    // On the disk as well, and also if another worker has graded the case by now: after a restart
+    // this process may be gone for good, and nobody died of the case.
+    core_.step.record(
+        record::RetractAttempt{.job = job_id, .case_no = case_no, .start_id = start_id});
     Job* job = core_.jobs->find_open(job_id);
     if (job == nullptr) continue;
     const auto suspect = job->suspects.find(case_no);
     if (suspect == job->suspects.end()) continue;
-    // On the disk as well: after a restart this process may be gone for good, and not come back.
-    if (std::erase_if(suspect->second.charges,
-                      [&](const Charge& c) { return c.start_id == start_id; }) > 0) {
-      core_.step.record(
-          record::RetractAttempt{.job = job_id, .case_no = case_no, .start_id = start_id});
-    }
+    std::erase_if(suspect->second.charges, [&](const Charge& c) { return c.start_id == start_id; });
   }
   worker.charged.clear();
   return worker;

@@ -172,6 +172,12 @@ std::string line(const event::ChunkLoaded& e) {
       .add("done", e.done)
       .str();
 }
+std::string line(const event::ChunkCompared& e) {
+  return from_client("ChunkCompared", e.peer, e.request)
+      .add("chunk", e.chunk_no)
+      .flag("same", e.same)
+      .str();
+}
 std::string line(const event::RecordsDurable& e) {
   return Line("RecordsDurable").add("steps", e.steps).str();
 }
@@ -179,6 +185,9 @@ std::string line(const event::IntakePaused& e) {
   return Line("IntakePaused").add("reason", e.reason).str();
 }
 std::string line(const event::IntakeResumed&) { return "IntakeResumed"; }
+std::string line(const event::Sweep& e) {
+  return Line("Sweep").add("after", e.after).add("durable_steps", e.durable_steps).str();
+}
 std::string line(const event::Tick&) { return "Tick"; }
 
 // ---- Records.
@@ -315,6 +324,15 @@ std::string describe(const Effects& effects) {
     text += "  when step " + std::to_string(effects.step) + " is durable, to " + line(send) + '\n';
   }
   for (const Send& send : effects.now) text += "  now, to " + line(send) + '\n';
+  for (const Finding& found : effects.findings) {
+    text += "  " +
+            Line("finding")
+                .add("rule", std::string(rule_text(found.rule).name))
+                .add("job", found.job)
+                .add("text", found.text)
+                .str() +
+            '\n';
+  }
   for (const LoadChunk& load : effects.loads) {
     text += "  " +
             Line("load")
@@ -323,6 +341,16 @@ std::string describe(const Effects& effects) {
                 .add("first_case", load.first_case)
                 .add("cases", load.case_count)
                 .flag("with_done", load.with_done)
+                .str() +
+            '\n';
+  }
+  for (const CompareChunk& compare : effects.comparisons) {
+    text += "  " +
+            Line("compare")
+                .add("job", compare.job)
+                .add("chunk", compare.chunk_no)
+                .add("peer", compare.peer)
+                .add("request", compare.request)
                 .str() +
             '\n';
   }

@@ -109,6 +109,11 @@ void Window::set_loaded(event::ChunkLoaded&& loaded) {
   Job* job = core_.jobs->find_open(loaded.job);
   if (job == nullptr) return;  // cancelled in the meantime
   const auto it = job->window.find(loaded.chunk_no);
+  if (job->asked_twice.contains(loaded.chunk_no) &&
+      (it == job->window.end() || it->second->phase != OpenChunk::Phase::kLoading ||
+       loaded.done.size() != it->second->case_count - it->second->open_count)) {
+    return;  // the other answer came before
+  }
   ASSERT(it != job->window.end() && it->second->phase == OpenChunk::Phase::kLoading);
   OpenChunk& chunk = *it->second;
   ASSERT(loaded.cases != nullptr && loaded.cases->count() == chunk.case_count);
@@ -159,8 +164,9 @@ void Window::activate(Job& job, OpenChunk& chunk, const std::vector<std::uint32_
 void Window::load(Job& job) {
   const BacklogChunk from = job.backlog.front();
   job.backlog.pop_front();
-  add(job, from);
+  add(job, from).asked_ms = core_.step.steady_ms();
   ++job.loading_count;
+  core_.step.note_work();
   core_.step.load({.job = job.id,
                    .chunk_no = from.chunk_no,
                    .first_case = from.first_case,
@@ -170,7 +176,9 @@ void Window::load(Job& job) {
 }
 
 void Window::refill() {
-  while (const auto turn = core_.queue.first_hungry()) {
+  while (!core_.step_is_full()) {
+    const auto turn = core_.queue.first_hungry();
+    if (!turn) return;
     Job& job = core_.jobs->open(turn->job);
     if (!make_room(job, memory_bytes(job.backlog.front()))) return;
     load(job);

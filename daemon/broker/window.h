@@ -22,6 +22,9 @@ struct Piece {
   std::uint32_t position = 0;  // in the lease, of `first`
 };
 
+// By chunk, one entry a case.
+using LeasedCases = std::unordered_map<const OpenChunk*, std::vector<bool>>;
+
 class Window {
  public:
   explicit Window(Core& core) : core_(core) {}
@@ -55,6 +58,10 @@ class Window {
 
   void update_place(Job& job);  // after a change of its counts, or of `sealed`
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+  [[nodiscard]] std::uint64_t durable_steps() const { return durable_steps_; }
+  // Puts right what was forgotten (window_repair.cc), and says so in the step's findings. Where
+  // nothing was, it changes nothing. `leased` is what the leases say.
+  void repair(Job& job, const LeasedCases& leased);
   void check(const Job& job) const;
   void check_total(std::uint64_t bytes_of_all_jobs) const;
 
@@ -80,6 +87,10 @@ class Window {
   void remove(Job& job, OpenChunk& chunk);
   void activate(Job& job, OpenChunk& chunk, const std::vector<std::uint32_t>& done);
   void load(Job& job);
+  void repair_chunk(Job& job, OpenChunk& chunk, const LeasedCases& leased);
+  void rebuild(Job& job, OpenChunk& chunk, const std::vector<bool>& leased);
+  void repair_counts(Job& job);
+  void repair_place(Job& job);
   bool take_alone(Job& job, std::vector<Piece>& pieces);
   static void mark(OpenChunk& chunk, PositionRange cases, CaseState state);
 

@@ -25,12 +25,25 @@ struct Query {  // for the reader thread
 };
 struct ListWorkers {
   std::uint64_t request = 0;
+  WorkerNo after;
+  std::uint32_t rows = 0;
 };
 struct GetVersion {
   std::uint64_t request = 0;
 };
+struct CheckBroker {
+  std::uint64_t request = 0;
+  JobId after;  // 0: from the beginning
+};
+struct Backup {
+  std::uint64_t request = 0;
+  std::string path;
+  bool force = false;
+  Bytes16 token{};
+};
 // An Error is the reply to send at once; its request is 0 where the frame could not be read.
-using ClientInput = std::variant<message::Error, Event, Query, ListWorkers, GetVersion>;
+using ClientInput =
+    std::variant<message::Error, Event, Query, ListWorkers, GetVersion, CheckBroker, Backup>;
 
 // The id of the request that it is, or answers.
 std::uint64_t request_of(const ClientInput& input);
@@ -46,15 +59,29 @@ struct DaemonFacts {
   std::uint64_t refused_handshakes = 0;  // at encrypted endpoints, since the start
   std::uint64_t refused_messages = 0;    // of revoked keys, or without the role
 };
+// How much is under way, and what keeps it from going on: the other half of `Version`.
+struct DaemonLoad {
+  std::string intake_paused;  // why; empty: it is not
+  bool is_slow = false;       // every commit waits, since the write-ahead log is nearly full
+  std::uint64_t store_queue_bytes = 0;
+  std::uint64_t log_bytes = 0;
+  std::uint64_t reader_age_ms = 0;
+  std::uint64_t clients = 0;
+  std::uint64_t unsent_bytes = 0;
+  std::uint64_t waiting_queries = 0;
+  std::uint64_t workers = 0;
+  std::uint64_t open_jobs = 0;
+  std::uint64_t leases = 0;
+};
 using JobViewOf = std::function<JobView(JobId)>;
 
 // All return a frame. A reply over the message limit becomes an Error with code TOO_LARGE.
 std::string encode(const ClientMessage& what);
 // `view_of` adds what only the broker knows; asked once for each job of the answer.
 std::string encode(std::uint64_t request, const query::Answer& answer, const JobViewOf& view_of);
-std::string encode(std::uint64_t request, const std::vector<WorkerView>& workers);
-std::string encode(std::uint64_t request, const DaemonFacts& facts,
-                   const std::string& intake_paused);
+std::string encode(std::uint64_t request, const WorkersPage& workers);
+std::string encode(std::uint64_t request, const DaemonFacts& facts, const DaemonLoad& load);
+std::string encode_backup_done(std::uint64_t request, std::uint64_t bytes);
 
 // ---- Workers.
 

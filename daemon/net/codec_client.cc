@@ -232,7 +232,37 @@ Checked<query::Query> decode(const proto::ListFiles& in, const CodecOptions& opt
       {in.job()}, std::min(in.after_file(), kNumberMax), page_rows(in.limit(), options)};
 }
 
+constexpr int kCursorNumbersMax = 64;
+
+Checked<ClientInput> decode(const proto::Check& in, std::uint64_t request) {
+  if (in.cursor_size() > kCursorNumbersMax) return invalid("cursor: not one of this daemon");
+  if (!in.broker()) return Query{request, query::Check{{in.cursor().begin(), in.cursor().end()}}};
+  const std::uint64_t after = in.cursor_size() > 0 ? in.cursor(0) : 0;
+  return CheckBroker{request, {std::min(after, kNumberMax)}};
+}
+
+Checked<ClientInput> decode(const proto::Backup& in, std::uint64_t request) {
+  const auto token = bytes16(in.token());
+  if (!token) return invalid("token: expected 16 bytes");
+  if (!in.path().starts_with('/') || in.path().size() > wire::kPathBytesMax ||
+      !is_printable(in.path())) {
+    return invalid(
+        fmt::format("path: expected an absolute path of at most {} bytes of printable "
+                    "UTF-8",
+                    wire::kPathBytesMax));
+  }
+  return Backup{request, in.path(), in.force(), *token};
+}
+
 // ---- Putting peer and request in.
+
+ClientInput finish(std::uint64_t request, Checked<ClientInput> checked) {
+  if (auto* error = std::get_if<message::Error>(&checked)) {
+    error->request = request;
+    return std::move(*error);
+  }
+  return std::move(std::get<ClientInput>(checked));
+}
 
 ClientInput finish(PeerId peer, std::uint64_t request, Checked<Event> checked) {
   if (auto* error = std::get_if<message::Error>(&checked)) {
@@ -267,6 +297,9 @@ message::Error from(wire::DecodeError error, const CodecOptions& options) {
       out.code = ErrorCode::kUnsupportedVersion;
       out.text += fmt::format("; this daemon is puzzled {} and speaks version {}.{}",
                               PUZZLED_VERSION, wire::kMajor, wire::kMinor);
+      break;
+    case wire::DecodeError::kTooManyFields:
+      out.code = ErrorCode::kTooLarge;
       break;
     case wire::DecodeError::kTooLarge:
       out.code = ErrorCode::kTooLarge;
@@ -317,9 +350,15 @@ ClientInput decode_client(PeerId peer, std::string_view frame, const CodecOption
     case proto::ClientRequest::kListFiles:
       return finish(peer, id, decode(in.list_files(), options));
     case proto::ClientRequest::kListWorkers:
-      return ListWorkers{id};
+      return ListWorkers{id,
+                         {std::min(in.list_workers().after(), kNumberMax)},
+                         page_rows(in.list_workers().limit(), options)};
     case proto::ClientRequest::kGetVersion:
       return GetVersion{id};
+    case proto::ClientRequest::kCheck:
+      return finish(id, decode(in.check(), id));
+    case proto::ClientRequest::kBackup:
+      return finish(id, decode(in.backup(), id));
     case proto::ClientRequest::BODY_NOT_SET:
       break;
   }

@@ -159,6 +159,26 @@ void fill(const query::FilesPage& from, const JobViewOf&, proto::ClientReply& re
   page.set_next_after(from.next_after);
 }
 
+void fill(const query::CheckPage& from, const JobViewOf&, proto::ClientReply& reply) {
+  proto::CheckPage& page = *reply.mutable_check_page();
+  for (const Finding& finding : from.findings) {
+    const RuleText& rule = rule_text(finding.rule);
+    proto::Finding& to = *page.add_findings();
+    to.set_rule(std::string(rule.name));
+    to.set_job(finding.job.value);
+    to.set_chunk(finding.chunk.value_or(0));
+    to.set_has_chunk(finding.chunk.has_value());
+    to.set_case_no(finding.case_no.value);
+    to.set_text(finding.text);
+    to.set_meaning(std::string(rule.meaning));
+    to.set_advice(std::string(rule.advice));
+  }
+  page.mutable_cursor()->Assign(from.cursor.begin(), from.cursor.end());
+  page.set_chunks_done(from.chunks_done);
+  page.set_chunk_count(from.chunk_count);
+  page.set_integrity_skipped(from.integrity_skipped);
+}
+
 }  // namespace
 
 std::string encode(const ClientMessage& what) {
@@ -173,10 +193,12 @@ std::string encode(std::uint64_t request, const query::Answer& answer, const Job
   return finish(request, reply);
 }
 
-std::string encode(std::uint64_t request, const std::vector<WorkerView>& workers) {
+std::string encode(std::uint64_t request, const WorkersPage& workers) {
   proto::ClientReply reply;
   proto::WorkersPage& page = *reply.mutable_workers_page();
-  for (const WorkerView& from : workers) {
+  page.set_more(workers.more);
+  page.set_next_after(workers.next_after.value);
+  for (const WorkerView& from : workers.workers) {
     proto::WorkerRow& to = *page.add_workers();
     to.set_name(from.name);
     to.set_host(from.host);
@@ -193,8 +215,7 @@ std::string encode(std::uint64_t request, const std::vector<WorkerView>& workers
   return finish(request, reply);
 }
 
-std::string encode(std::uint64_t request, const DaemonFacts& facts,
-                   const std::string& intake_paused) {
+std::string encode(std::uint64_t request, const DaemonFacts& facts, const DaemonLoad& load) {
   proto::ClientReply reply;
   proto::Version& to = *reply.mutable_version();
   to.set_version(PUZZLED_VERSION);
@@ -203,9 +224,26 @@ std::string encode(std::uint64_t request, const DaemonFacts& facts,
   to.set_started_ms(facts.started_ms);
   to.set_boot(facts.boot.value);
   to.set_database(facts.database);
-  to.set_intake_paused(intake_paused);
+  to.set_intake_paused(load.intake_paused);
   to.set_refused_handshakes(facts.refused_handshakes);
   to.set_refused_messages(facts.refused_messages);
+  proto::Load& of = *to.mutable_load();
+  of.set_slow(load.is_slow);
+  of.set_store_queue_bytes(load.store_queue_bytes);
+  of.set_log_bytes(load.log_bytes);
+  of.set_reader_age_ms(load.reader_age_ms);
+  of.set_clients(load.clients);
+  of.set_unsent_bytes(load.unsent_bytes);
+  of.set_waiting_queries(load.waiting_queries);
+  of.set_workers(load.workers);
+  of.set_open_jobs(load.open_jobs);
+  of.set_leases(load.leases);
+  return finish(request, reply);
+}
+
+std::string encode_backup_done(std::uint64_t request, std::uint64_t bytes) {
+  proto::ClientReply reply;
+  reply.mutable_backup_done()->set_bytes(bytes);
   return finish(request, reply);
 }
 

@@ -163,6 +163,7 @@ std::string_view read_results(ResultSet& set, const CodecOptions& options) {
     const std::string_view wrong = check_result(result, verdict, options);
     if (!wrong.empty()) return wrong;
     result.verdict = static_cast<Verdict>(verdict);
+    if (set.results.size() >= wire::kDispatchCasesMax) return "more than a dispatch has cases";
     set.results.push_back(result);
   }
   return {};

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "daemon/broker/types.h"
+#include "proto/base/printable.h"
 
 namespace puzzled::codec {
 
@@ -17,8 +18,7 @@ inline constexpr std::size_t kVersionBytesMax = 100;
 // Numbers above this are not exact in JSON and near the end of SQLite's integers.
 inline constexpr std::uint64_t kNumberMax = 1ULL << 53U;
 
-// UTF-8 without control characters (C0, DEL, C1) and surrogates: safe to show on a terminal.
-bool is_printable(std::string_view text);
+using puzzled::is_printable;
 // [a-z0-9] and, after the first character, also [-_.]; 1 to kRoutingNameBytesMax bytes.
 bool is_routing_name(std::string_view text);
 std::optional<Bytes16> bytes16(std::string_view bytes);

@@ -11,9 +11,10 @@
 #include <csignal>
 #include <utility>
 
+#include "daemon/net/accept.h"
+#include "daemon/net/clock.h"
 #include "daemon/net/permission.h"
 #include "proto/base/assert.h"
-#include "proto/base/fatal.h"
 #include "proto/base/service_manager.h"
 
 namespace puzzled {
@@ -22,19 +23,10 @@ namespace {
 using message::ErrorCode;
 
 constexpr std::int64_t kSweepMs = 10'000;
-constexpr const char* kRevoked = "REVOKED: this key is no longer on the list of authorized keys";
-
-std::int64_t steady_ms() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
-Now now() {
-  return {steady_ms(), std::chrono::duration_cast<std::chrono::milliseconds>(
-                           std::chrono::system_clock::now().time_since_epoch())
-                           .count()};
-}
+// So often workers are read before clients get their turn, while workers have something to say.
+constexpr std::uint32_t kWorkerRoundsMax = 8;
+// The store's queue may be over its limit for so long before clients are told.
+constexpr std::int64_t kQueueOverMs = 1'000;
 
 std::string_view view(const zmq::message_t& frame) { return {frame.data<char>(), frame.size()}; }
 
@@ -44,10 +36,15 @@ Reactor::Reactor(zmq::context_t& context, NetOptions options, Parts parts, codec
     : options_(options),
       parts_(parts),
       facts_(std::move(facts)),
+      upkeep_(options.upkeep_interval_ms, steady_ms(), parts.store, parts.reads),
       clients_(context, options, last_peer_),
       workers_(context, options, last_peer_),
+      refusals_(options.refusals_log_ms),
       alive_ms_(service_manager::watchdog_interval_ms() > 0 ? steady_ms() : kNever),
-      sweep_ms_(steady_ms() + kSweepMs) {
+      sweep_ms_(steady_ms()),
+      reads_({.waiting_max = options.reads_max,
+              .client_waiting_max = options.client_reads_max,
+              .under_way_max = options.reads_under_way_max}) {
   if (parts_.access == nullptr) return;
   parts_.access->open(context);
   client_events_ = SocketEvents(context, clients_.socket());
@@ -64,10 +61,13 @@ int Reactor::run() {
     read_signals();
     read_handshakes();
     // Workers first: their heartbeats must not wait behind a flood of clients.
-    read_workers();
+    const bool workers_wait = read_workers();
     read_store();
     read_answers();
-    read_clients();
+    if (!workers_wait || ++worker_rounds_ >= kWorkerRoundsMax) {
+      worker_rounds_ = 0;
+      read_clients();
+    }
     keep_time();
     carry_out();
     end_if_drained();
@@ -84,9 +84,13 @@ bool Reactor::clients_may_speak() const {
 }
 
 std::int64_t Reactor::next_deadline() const {
-  std::int64_t next = std::min({parts_.broker.next_deadline(), sweep_ms_, alive_ms_});
+  std::int64_t next = std::min({parts_.broker.next_deadline(), sweep_ms_, upkeep_.next_deadline(),
+                                refusals_.next_deadline(), alive_ms_});
   if (local_workers_ != nullptr) next = std::min(next, local_workers_->next_deadline());
   if (phase_ == Phase::kDraining) next = std::min(next, drain_deadline_ms_);
+  if (queue_over_since_ != 0 && queue_pause_.empty()) {
+    next = std::min(next, queue_over_since_ + kQueueOverMs);
+  }
   return next;
 }
 
@@ -122,17 +126,51 @@ void Reactor::keep_time() {
   const std::int64_t at = steady_ms();
   if (at >= parts_.broker.next_deadline()) step(event::Tick{});
   if (local_workers_ != nullptr && at >= local_workers_->next_deadline()) local_workers_->step(at);
+  if (const auto sweep = upkeep_.step(at, durable_step_)) step(*sweep);
+  watch_store_queue(at);
+  for (const std::string& line : refusals_.due(at)) spdlog::warn("{}", line);
   if (at >= alive_ms_) {
     service_manager::alive();
     alive_ms_ = at + service_manager::watchdog_interval_ms();
   }
   if (at < sweep_ms_) return;
-  sweep_ms_ = at + kSweepMs;
+  sweep_ms_ = at + std::min<std::int64_t>(kSweepMs, options_.client_idle_ms);
+  if (refused_connections_ > 0) {
+    spdlog::warn("{} messages of new connections were refused: there are {} already",
+                 std::exchange(refused_connections_, 0), options_.connections_max);
+  }
   std::vector<PeerId> gone;
   clients_.forget_idle(at, options_.client_idle_ms, gone);
-  for (const PeerId peer : std::exchange(gone, {})) step(event::ClientGone{peer});
+  for (const PeerId peer : std::exchange(gone, {})) client_gone(peer);
   workers_.forget_idle(at, options_.client_idle_ms, gone);
   for (const PeerId peer : gone) step(event::WorkerGone{peer});
+  if (const std::uint64_t refused = refused_connections(); refused > told_refused_) {
+    spdlog::warn("refused {} connections: all file descriptors are used; raise 'ulimit -n'",
+                 refused - told_refused_);
+    told_refused_ = refused;
+  }
+}
+
+// A short excess only means that clients wait for a moment. A disk that stays behind is a reason
+// that they must be told, so then they are read again, and refused.
+void Reactor::watch_store_queue(std::int64_t at) {
+  const std::uint64_t bytes = parts_.store.queued_bytes();
+  const std::uint64_t limit = options_.store_queue_bytes_max;
+  if (bytes > limit && queue_over_since_ == 0) queue_over_since_ = at;
+  if (queue_pause_.empty() ? bytes <= limit : bytes <= limit / 2) {
+    queue_over_since_ = 0;
+    if (!std::exchange(queue_pause_, {}).empty()) spdlog::info("the disk has caught up");
+  } else if (queue_pause_.empty() && at - queue_over_since_ >= kQueueOverMs) {
+    queue_pause_ = fmt::format("the disk is slow: {} MiB wait to be written to the database {}",
+                               bytes >> 20U, facts_.database);
+    spdlog::warn("intake is paused: {}", queue_pause_);
+  }
+  update_intake();
+}
+
+void Reactor::log_refusal(RefusalLog::Kind kind, std::string_view why) {
+  const std::string line = refusals_.note(steady_ms(), kind, why);
+  if (!line.empty()) spdlog::warn("{}", line);
 }
 
 // ---- What comes in.
@@ -155,68 +193,7 @@ void Reactor::read_signals() {
   }
 }
 
-// ---- Who may speak.
-
-void Reactor::read_handshakes() {
-  if (parts_.access == nullptr) return;
-  parts_.access->serve();
-  for (SocketEvents* events : {&client_events_, &worker_events_}) {
-    while (const auto event = events->next()) {
-      // Refused keys are counted where they are refused.
-      if (event->kind == SocketEvent::Kind::kHandshakeFailed) {
-        parts_.access->handshake_failed(event->text, event->address);
-      }
-    }
-  }
-}
-
-void Reactor::reload_access() {
-  ASSERT(parts_.access != nullptr);  // else SIGHUP is not ours
-  if (const auto error = parts_.access->reload()) {
-    spdlog::error("the list of authorized keys stays as it was: {}", *error);
-    return;
-  }
-  // Their connections linger until they speak again, and are then answered REVOKED.
-  const auto unlisted = [this](const std::string& key) { return !parts_.access->is_listed(key); };
-  std::size_t ended = 0;
-  for (const PeerId peer : workers_.peers_by_key(unlisted)) {
-    step(event::WorkerGone{peer});
-    static_cast<void>(
-        workers_.send(peer, codec::encode(WorkerMessage(message::Refused{kRevoked}))));
-    if (workers_.find(peer) != nullptr) workers_.forget(peer);
-    ++ended;
-  }
-  for (const PeerId peer : clients_.peers_by_key(unlisted)) {
-    step(event::ClientGone{peer});
-    clients_.forget(peer);
-    ++ended;
-  }
-  spdlog::info("{} authorized keys; {} connections of revoked keys ended",
-               parts_.access->key_count(), ended);
-}
-
-std::string Reactor::refusal_of(const Router::Peer& peer, Role role, ErrorCode& code) {
-  if (parts_.access == nullptr || peer.key.empty()) return "";
-  switch (parts_.access->judge(peer.key, role)) {
-    case Access::Judgement::kRevoked:
-      code = ErrorCode::kRevoked;
-      return kRevoked;
-    case Access::Judgement::kForbidden:
-      code = ErrorCode::kForbidden;
-      return fmt::format(
-          "FORBIDDEN: the key of {} lacks the role {}; the daemon's operator gives "
-          "roles in the list of authorized keys",
-          parts_.access->name_of(peer.key), name_of(role));
-    case Access::Judgement::kAllowed:
-      break;
-  }
-  if (!peer.over_limit) return "";
-  code = ErrorCode::kUnavailable;
-  return fmt::format("the key of {} has more than {} connections (key-connections-max)",
-                     parts_.access->name_of(peer.key), options_.key_connections_max);
-}
-
-void Reactor::read_workers() {
+bool Reactor::read_workers() {
   const std::int64_t at = steady_ms();
   PeerId peer;
   zmq::message_t frame;
@@ -224,8 +201,15 @@ void Reactor::read_workers() {
   for (std::uint32_t i = 0; i < options_.burst_messages_max && bytes < options_.burst_bytes_max;
        ++i, bytes += frame.size()) {
     const Router::Received received = workers_.receive(at, peer, frame);
-    if (received == Router::Received::kNothing) return;
-    if (received == Router::Received::kIgnored) continue;
+    if (received == Router::Received::kNothing) return false;
+    if (received == Router::Received::kIgnored) {
+      log_refusal(RefusalLog::Kind::kNamedItself, "they must leave their routing id to ZeroMQ");
+      continue;
+    }
+    if (received == Router::Received::kTooMany) {
+      ++refused_connections_;  // it tries again by itself
+      continue;
+    }
     ErrorCode code{};
     if (std::string why = refusal_of(*workers_.find(peer), Role::kWork, code); !why.empty()) {
       to_send_.push_back({peer, WorkerMessage(message::Refused{std::move(why)})});
@@ -235,13 +219,14 @@ void Reactor::read_workers() {
     // A message of several frames was emptied by the router and cannot be decoded either.
     auto input = codec::decode_worker(peer, view(frame), options_.codec);
     if (auto* refused = std::get_if<message::Refused>(&input)) {
-      spdlog::warn("refused a worker's message: {}", refused->text);
+      log_refusal(RefusalLog::Kind::kWorker, refused->text);
       to_send_.push_back({peer, WorkerMessage(std::move(*refused))});
       step(event::WorkerGone{peer});
     } else {
       step(std::move(std::get<Event>(input)));
     }
   }
+  return true;
 }
 
 void Reactor::read_clients() {
@@ -254,8 +239,23 @@ void Reactor::read_clients() {
        ++i, bytes += frame.size()) {
     const Router::Received received = clients_.receive(at, peer, frame);
     if (received == Router::Received::kNothing) return;
-    if (received == Router::Received::kIgnored) continue;
-    handle_client(peer, codec::decode_client(peer, view(frame), options_.codec));
+    if (received == Router::Received::kIgnored) {
+      log_refusal(RefusalLog::Kind::kNamedItself, "they must leave their routing id to ZeroMQ");
+      continue;
+    }
+    if (received == Router::Received::kTooMany) {
+      ++refused_connections_;
+      clients_.answer_refused(codec::encode(ClientMessage(message::Error{
+          0, ErrorCode::kUnavailable, "the daemon has as many connections as it allows"})));
+      continue;
+    }
+    codec::ClientInput input = codec::decode_client(peer, view(frame), options_.codec);
+    // A mistake in a request is told to who made it; who sends no requests may not read replies.
+    const auto* error = std::get_if<message::Error>(&input);
+    if (error != nullptr && error->request == 0) {
+      log_refusal(RefusalLog::Kind::kClient, error->text);
+    }
+    handle_client(peer, std::move(input));
   }
 }
 
@@ -288,19 +288,18 @@ void Reactor::handle(PeerId peer, Event event) {
 }
 
 void Reactor::handle(PeerId peer, codec::Query query) {
-  if (open_reads_.size() >= options_.reads_max) {
+  if (!reads_.add({peer, query.request, std::move(query.query)})) {
     handle(peer, message::Error{query.request, ErrorCode::kUnavailable,
                                 "too many queries are waiting; try again in a moment"});
     return;
   }
   clients_.find(peer)->open_requests.insert(query.request);
-  open_reads_[++last_ticket_] = {peer, query.request};
-  parts_.reads.submit(last_ticket_, std::move(query.query));
 }
 
 void Reactor::handle(PeerId peer, const codec::ListWorkers& list) {
   clients_.find(peer)->open_requests.insert(list.request);
-  reply(peer, list.request, codec::encode(list.request, parts_.broker.workers(now())));
+  reply(peer, list.request,
+        codec::encode(list.request, parts_.broker.workers(now(), list.after, list.rows)));
 }
 
 void Reactor::handle(PeerId peer, const codec::GetVersion& version) {
@@ -309,142 +308,71 @@ void Reactor::handle(PeerId peer, const codec::GetVersion& version) {
     facts_.refused_handshakes = parts_.access->counts().handshakes;
     facts_.refused_messages = parts_.access->counts().messages;
   }
-  reply(peer, version.request,
-        codec::encode(version.request, facts_, parts_.broker.intake_paused()));
+  reply(peer, version.request, codec::encode(version.request, facts_, load()));
+}
+
+void Reactor::start_reads() {
+  const auto may_read = [&](PeerId peer) {
+    const Router::Peer* client = clients_.find(peer);
+    return client == nullptr || client->unsent_bytes <= options_.unread_bytes_max;
+  };
+  while (auto read = reads_.start(may_read)) {
+    parts_.reads.submit(read->ticket, std::move(read->query));
+  }
+}
+
+// Sweeps the next jobs, as the sweeper itself does from time to time.
+void Reactor::handle(PeerId peer, const codec::CheckBroker& check) {
+  clients_.find(peer)->open_requests.insert(check.request);
+  step(event::Sweep{.after = check.after, .durable_steps = durable_step_});
+  query::CheckPage page;
+  page.findings = upkeep_.found();
+  const JobId last = upkeep_.swept();
+  parts_.broker.find_stuck(check.after, last.value > 0 ? last : JobId{UINT64_MAX}, page.findings);
+  if (last.value > 0) page.cursor = {last.value};
+  reply(peer, check.request,
+        codec::encode(check.request, query::Answer{std::move(page)},
+                      [](JobId) { return JobView{}; }));
+}
+
+void Reactor::handle(PeerId peer, const codec::Backup& backup) {
+  clients_.find(peer)->open_requests.insert(backup.request);
+  if (const auto known = upkeep_.start(peer, backup)) send_reply(*known);
+}
+
+void Reactor::send_reply(const Upkeep::Reply& of_backup) {
+  if (of_backup.error.empty()) {
+    reply(of_backup.peer, of_backup.request,
+          codec::encode_backup_done(of_backup.request, of_backup.bytes));
+  } else {
+    to_send_.push_back(
+        {of_backup.peer, ClientMessage(message::Error{
+                             of_backup.request, ErrorCode::kInvalidArgument, of_backup.error})});
+  }
+}
+
+void Reactor::handle(const Backups::Ended& ended) {
+  for (const Upkeep::Reply& one : upkeep_.on_ended(ended)) send_reply(one);
 }
 
 void Reactor::read_answers() {
   for (ReadThread::Answered& answered : parts_.reads.take()) {
-    const auto at = open_reads_.find(answered.ticket);
-    ASSERT(at != open_reads_.end());
-    const OpenRead read = at->second;
-    open_reads_.erase(at);
-    if (!answered.error.empty()) {
-      spdlog::error("a query failed: {}", answered.error);
-      to_send_.push_back({read.peer, ClientMessage(message::Error{
-                                         read.request, ErrorCode::kInternal,
-                                         "the store could not be read: " + answered.error})});
+    if (answered.ticket == Upkeep::kTicket) {
+      upkeep_.on_answer(answered);
       continue;
     }
-    reply(read.peer, read.request, codec::encode(read.request, answered.answer, [&](JobId job) {
-            return parts_.broker.job_view(job);
-          }));
-  }
-}
-
-// ---- The store's reports.
-
-void Reactor::read_store() {
-  for (StoreThread::Report& report : parts_.store.take()) {
-    std::visit([&](auto& what) { handle(std::move(what)); }, report);
-  }
-}
-
-void Reactor::handle(const StoreThread::Durable& durable) {
-  const std::uint64_t before = durable_step_;
-  while (!submitted_.empty() && submitted_.front().sequence <= durable.sequence) {
-    durable_step_ = submitted_.front().step;
-    submitted_.pop_front();
-  }
-  if (durable_step_ == before) return;
-  while (!held_.empty() && held_.front().step <= durable_step_) {
-    to_send_.push_back(std::move(held_.front().send));
-    held_.pop_front();
-  }
-  step(event::RecordsDurable{durable_step_});
-}
-
-void Reactor::handle(const StoreThread::Failed& failed) {
-  spdlog::critical("stopping with exit code {}: {}", kExitIo, failed.text);
-  exit_code_ = kExitIo;
-  phase_ = Phase::kEnded;
-}
-
-void Reactor::handle(event::ChunkLoaded loaded) { step(std::move(loaded)); }
-
-void Reactor::handle(event::IntakePaused paused) { step(std::move(paused)); }
-
-void Reactor::handle(event::IntakeResumed resumed) { step(resumed); }
-
-// ---- What goes out.
-
-void Reactor::step(Event event) {
-  parts_.broker.step(now(), std::move(event), effects_);
-  if (!effects_.records.empty() || !effects_.loads.empty()) {
-    ++last_sequence_;
-    if (!effects_.records.empty()) submitted_.push_back({last_sequence_, effects_.step});
-    to_store_.push_back({last_sequence_, std::move(effects_.records), std::move(effects_.loads)});
-  }
-  for (Send& send : effects_.when_durable) {
-    if (effects_.step <= durable_step_) {
-      to_send_.push_back(std::move(send));
-    } else {
-      held_.push_back({effects_.step, std::move(send)});
+    const ReadQueue::Read read = reads_.finish(answered.ticket);
+    if (answered.is_damaged) return handle(StoreThread::Failed{answered.error});
+    if (answered.error.empty()) {
+      reply(read.peer, read.request, codec::encode(read.request, answered.answer, [&](JobId job) {
+              return parts_.broker.job_view(job);
+            }));
+      continue;
     }
-  }
-  std::ranges::move(effects_.now, std::back_inserter(to_send_));
-  effects_.clear();
-}
-
-void Reactor::carry_out() {
-  if (exit_code_ != 0) return;  // the store has failed: promise nothing more
-  std::vector<PeerId> gone;
-  clients_.retry(gone);
-  for (const PeerId peer : std::exchange(gone, {})) step(event::ClientGone{peer});
-  workers_.retry(gone);
-  for (const PeerId peer : gone) step(event::WorkerGone{peer});
-  // A peer that turns out to be gone is an event of its own, with effects of its own.
-  while (!to_store_.empty() || !to_send_.empty()) {
-    for (StoreThread::Work& work : std::exchange(to_store_, {})) {
-      parts_.store.submit(std::move(work));
-    }
-    for (const Send& one : std::exchange(to_send_, {})) send(one);
-  }
-}
-
-void Reactor::send(const Send& send) {
-  if (const auto* to_client = std::get_if<ClientMessage>(&send.what)) {
-    const std::uint64_t request = std::visit([](const auto& m) { return m.request; }, *to_client);
-    reply(send.to, request, codec::encode(*to_client));
-    return;
-  }
-  const auto& to_worker = std::get<WorkerMessage>(send.what);
-  if (workers_.find(send.to) == nullptr) return;  // its WorkerGone is on record already
-  if (!workers_.send(send.to, codec::encode(to_worker))) step(event::WorkerGone{send.to});
-}
-
-void Reactor::reply(PeerId peer, std::uint64_t request, std::string frame) {
-  Router::Peer* client = clients_.find(peer);
-  if (client == nullptr) return;  // gone, and the broker knows
-  const auto open = client->open_requests.find(request);
-  ASSERT(open != client->open_requests.end());
-  client->open_requests.erase(open);
-  if (!clients_.send(peer, std::move(frame))) step(event::ClientGone{peer});
-}
-
-// ---- The end.
-
-void Reactor::start_drain() {
-  spdlog::info("draining: waiting for what is being solved ({} leases)", parts_.broker.leases());
-  service_manager::stopping();
-  phase_ = Phase::kDraining;
-  drain_deadline_ms_ = steady_ms() + options_.drain_timeout_ms;
-  if (local_workers_ != nullptr) local_workers_->drain();
-  step(event::DrainWorkers{});
-}
-
-void Reactor::end_if_drained() {
-  if (phase_ != Phase::kDraining) return;
-  const bool drained = parts_.broker.leases() == 0 && submitted_.empty() && held_.empty() &&
-                       to_store_.empty() && to_send_.empty() && !clients_.has_unsent() &&
-                       !workers_.has_unsent();
-  if (drained) {
-    spdlog::info("drained");
-    phase_ = Phase::kEnded;
-  } else if (steady_ms() >= drain_deadline_ms_) {
-    spdlog::warn("drain timeout: {} leases are still open; their cases run again after a restart",
-                 parts_.broker.leases());
-    phase_ = Phase::kEnded;
+    spdlog::warn("a query failed: {}", answered.error);
+    to_send_.push_back({read.peer, ClientMessage(message::Error{
+                                       read.request, ErrorCode::kUnavailable,
+                                       "the store cannot be read now: " + answered.error})});
   }
 }
 

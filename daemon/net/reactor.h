@@ -1,15 +1,15 @@
 // The daemon's loop: the only ZeroMQ, one thread. It steps the Broker with what comes in, and
 // carries out what the broker asks for:
-//   records, loads  → the store's thread
-//   now             → sent at once
-//   when_durable    → held until the store reports the step's records durable, then sent
-// Queries go to the reader's thread; their answers are completed with live facts and sent.
+//   records, loads, comparisons  → the store's thread
+//   now                          → sent at once
+//   when_durable                 → held until the store reports the step's records durable
+// Queries go to the reader's thread (read_queue.h); their answers are completed with live facts and
+// sent.
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <string>
-#include <unordered_map>
 #include <vector>
 #include <zmq.hpp>
 
@@ -18,7 +18,10 @@
 #include "daemon/net/codec.h"
 #include "daemon/net/local_workers.h"
 #include "daemon/net/options.h"
+#include "daemon/net/read_queue.h"
+#include "daemon/net/refusal_log.h"
 #include "daemon/net/router.h"
+#include "daemon/net/upkeep.h"
 #include "daemon/net/waker.h"
 #include "daemon/store/store_thread.h"
 #include "proto/curve.h"
@@ -61,11 +64,6 @@ class Reactor {
     std::uint64_t sequence = 0;  // of the store's work
     std::uint64_t step = 0;      // of the broker that gave its records
   };
-  struct OpenRead {
-    PeerId peer;
-    std::uint64_t request = 0;
-  };
-
   void wait();
   [[nodiscard]] std::int64_t next_deadline() const;
   void read_signals();
@@ -74,11 +72,13 @@ class Reactor {
   // Why a message of this peer is not taken; empty: it is.
   [[nodiscard]] std::string refusal_of(const Router::Peer& peer, Role role,
                                        message::ErrorCode& code);
-  void read_workers();
+  bool read_workers();  // true: perhaps there is more
   void read_clients();
   void read_store();
   void read_answers();
   void keep_time();
+  void watch_store_queue(std::int64_t at);
+  void log_refusal(RefusalLog::Kind kind, std::string_view why);
 
   void handle_client(PeerId peer, codec::ClientInput input);
   void handle(PeerId peer, const message::Error& error);
@@ -86,17 +86,27 @@ class Reactor {
   void handle(PeerId peer, codec::Query query);
   void handle(PeerId peer, const codec::ListWorkers& list);
   void handle(PeerId peer, const codec::GetVersion& version);
+  void handle(PeerId peer, const codec::CheckBroker& check);
+  void handle(PeerId peer, const codec::Backup& backup);
   void handle(const StoreThread::Durable& durable);
   void handle(const StoreThread::Failed& failed);
   void handle(event::ChunkLoaded loaded);
+  void handle(event::ChunkCompared compared);
   void handle(event::IntakePaused paused);
   void handle(event::IntakeResumed resumed);
+  void handle(const Backups::Ended& ended);
+  void send_reply(const Upkeep::Reply& of_backup);
 
   // Steps the broker and takes over its effects.
   void step(Event event);
   void carry_out();
   void send(const Send& send);
   void reply(PeerId peer, std::uint64_t request, std::string frame);
+  void start_reads();
+  void client_gone(PeerId peer);
+  // Tells the broker why nothing new is taken, if that has changed.
+  void update_intake();
+  [[nodiscard]] codec::DaemonLoad load() const;
   void start_drain();
   void end_if_drained();
   [[nodiscard]] bool clients_may_speak() const;
@@ -105,17 +115,20 @@ class Reactor {
   Parts parts_;
   codec::DaemonFacts facts_;
   LocalWorkers* local_workers_ = nullptr;
+  Upkeep upkeep_;
   std::uint64_t last_peer_ = 0;
   Router clients_;
   Router workers_;
   SocketEvents client_events_;
   SocketEvents worker_events_;
+  RefusalLog refusals_;
 
   Phase phase_ = Phase::kRunning;
   int exit_code_ = 0;
   std::int64_t drain_deadline_ms_ = 0;  // steady; while draining
   std::int64_t alive_ms_ = kNever;      // steady; when a watchdog is told that the loop turns
   std::int64_t sweep_ms_ = 0;           // steady; when idle peers are looked for next
+  std::uint64_t told_refused_ = 0;      // connections, in the log
 
   Effects effects_;
   std::vector<Send> to_send_;
@@ -124,8 +137,13 @@ class Reactor {
   std::uint64_t durable_step_ = 0;
   std::deque<Submitted> submitted_;  // works with records that are not durable yet
   std::deque<Held> held_;
-  std::uint64_t last_ticket_ = 0;
-  std::unordered_map<std::uint64_t, OpenRead> open_reads_;
+  ReadQueue reads_;
+
+  std::uint32_t worker_rounds_ = 0;    // in which clients were not read, one after the other
+  std::int64_t queue_over_since_ = 0;  // steady; the store's queue is over its limit; 0: it is not
+  std::string store_pause_;            // why the store takes nothing; empty: it does
+  std::string queue_pause_;            // likewise, because its queue is too long
+  std::uint64_t refused_connections_ = 0;  // since they were last logged
 };
 
 }  // namespace puzzled

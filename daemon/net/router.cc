@@ -1,10 +1,15 @@
 #include "daemon/net/router.h"
 
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
 #include <memory>
 #include <utility>
 
 namespace puzzled {
 namespace {
+
+constexpr std::uint64_t kMessageCostBytes = 256;  // of a queued message, besides its frame
 
 // Routing ids that ZeroMQ hands out are five bytes that start with zero; a peer cannot choose one
 // that starts so. Only these are unique to a connection.
@@ -46,15 +51,6 @@ Router::Router(zmq::context_t& context, const NetOptions& options, std::uint64_t
   socket_.set(zmq::sockopt::ipv6, true);
 }
 
-PeerId Router::peer_of(const zmq::message_t& routing_id) {
-  const auto [at, is_new] = by_routing_id_.try_emplace(routing_id.to_string());
-  if (is_new) {
-    at->second = {++last_peer_};
-    peers_[at->second].routing_id = at->first;
-  }
-  return at->second;
-}
-
 // ZeroMQ hands the user id that ZAP gave a connection with each of its messages.
 void Router::learn_key(Peer& peer, zmq::message_t& frame) {
   const char* key = ::zmq_msg_gets(frame.handle(), "User-Id");
@@ -71,7 +67,6 @@ Router::Received Router::receive(std::int64_t steady_ms, PeerId& peer, zmq::mess
     if (is_interrupted(error)) return Received::kNothing;
     throw;
   }
-  const std::size_t known = peers_.size();
   int frames = 0;
   for (bool more = routing_id.more(); more; ++frames) {
     // The parts of one message arrive together, so this waits for nothing.
@@ -79,18 +74,30 @@ Router::Received Router::receive(std::int64_t steady_ms, PeerId& peer, zmq::mess
     more = frame.more();
   }
   if (!is_assigned(routing_id)) return Received::kIgnored;
-  peer = peer_of(routing_id);
-  Peer& sender = peers_[peer];
-  sender.last_heard_ms = steady_ms;
-  if (peers_.size() > known) learn_key(sender, frame);
+  now_ms_ = steady_ms;
+  std::string id = routing_id.to_string();
+  const auto known = by_routing_id_.find(id);
+  if (known != by_routing_id_.end()) {
+    peer = known->second;
+  } else if (peers_.size() >= options_.connections_max) {
+    refused_ = std::move(id);
+    return Received::kTooMany;
+  } else {
+    peer = {++last_peer_};
+    by_routing_id_.emplace(id, peer);
+    Peer& added = peers_[peer];
+    added.routing_id = std::move(id);
+    learn_key(added, frame);
+  }
+  peers_[peer].last_heard_ms = steady_ms;
   if (frames == 1) return Received::kMessage;
   frame.rebuild();
   return Received::kBad;
 }
 
-Router::Sent Router::try_send(const Peer& peer, zmq::message_t& frame) {
+Router::Sent Router::try_send(const std::string& to, zmq::message_t& frame) {
   try {
-    zmq::message_t routing_id(peer.routing_id.data(), peer.routing_id.size());
+    zmq::message_t routing_id(to.data(), to.size());
     constexpr auto kFlags = zmq::send_flags::dontwait;
     if (!socket_.send(routing_id, kFlags | zmq::send_flags::sndmore)) return Sent::kFull;
     if (!socket_.send(frame, kFlags)) return Sent::kFull;
@@ -102,45 +109,72 @@ Router::Sent Router::try_send(const Peer& peer, zmq::message_t& frame) {
   }
 }
 
-bool Router::send(PeerId to, std::string frame) {
+void Router::answer_refused(std::string frame) {
+  zmq::message_t message = own(std::move(frame));
+  static_cast<void>(try_send(refused_, message));
+}
+
+bool Router::send(PeerId to, std::string frame, Urgency urgency) {
   Peer* peer = find(to);
   if (peer == nullptr) return false;
   zmq::message_t message = own(std::move(frame));
   if (peer->unsent.empty()) {
-    const Sent sent = try_send(*peer, message);
+    const Sent sent = try_send(peer->routing_id, message);
     if (sent == Sent::kYes) return true;
     if (sent == Sent::kGone) {
       forget(to);
       return false;
     }
+    peer->last_taken_ms = now_ms_;
   }
-  if (peer->unsent_bytes + message.size() > options_.peer_queue_bytes_max) {
+  const std::uint64_t bytes = message.size() + kMessageCostBytes;
+  if (peer->unsent_bytes + bytes > options_.peer_queue_bytes_max) {
+    spdlog::warn("a peer is cut off: {} bytes wait for it to read them", peer->unsent_bytes);
     forget(to);
     return false;
   }
-  peer->unsent_bytes += message.size();
-  peer->unsent.push_back(std::move(message));
+  peer->unsent_bytes += bytes;
+  unsent_bytes_ += bytes;
+  urgency == Urgency::kFirst ? peer->unsent.push_front(std::move(message))
+                             : peer->unsent.push_back(std::move(message));
   waiting_.insert(to);
+  if (unsent_bytes_ > options_.endpoint_queue_bytes_max) cut_off_the_slowest();
   return true;
 }
 
-void Router::retry(std::vector<PeerId>& gone) {
+void Router::cut_off_the_slowest() {
+  const PeerId slowest = *std::ranges::max_element(
+      waiting_, {}, [&](PeerId id) { return peers_.at(id).unsent_bytes; });
+  spdlog::warn("a peer is cut off: {} of the {} bytes that wait for slow readers are its",
+               peers_.at(slowest).unsent_bytes, unsent_bytes_);
+  forget(slowest);
+  cut_off_.push_back(slowest);
+}
+
+void Router::retry(std::int64_t steady_ms, std::vector<PeerId>& gone) {
+  now_ms_ = steady_ms;
+  gone.insert(gone.end(), cut_off_.begin(), cut_off_.end());
+  cut_off_.clear();
   const std::vector<PeerId> waiting(waiting_.begin(), waiting_.end());
-  for (const PeerId id : waiting) {
-    Peer& peer = peers_.at(id);
-    Sent sent = Sent::kYes;
-    while (!peer.unsent.empty()) {
-      const std::size_t bytes = peer.unsent.front().size();
-      sent = try_send(peer, peer.unsent.front());
-      if (sent != Sent::kYes) break;
-      peer.unsent.pop_front();
-      peer.unsent_bytes -= bytes;
-    }
-    if (peer.unsent.empty()) waiting_.erase(id);
-    if (sent == Sent::kGone) {
-      forget(id);
-      gone.push_back(id);
-    }
+  for (const PeerId id : waiting) send_unsent(steady_ms, id, gone);
+}
+
+void Router::send_unsent(std::int64_t steady_ms, PeerId id, std::vector<PeerId>& gone) {
+  Peer& peer = peers_.at(id);
+  Sent sent = Sent::kYes;
+  while (!peer.unsent.empty()) {
+    const std::uint64_t bytes = peer.unsent.front().size() + kMessageCostBytes;
+    sent = try_send(peer.routing_id, peer.unsent.front());
+    if (sent != Sent::kYes) break;
+    peer.unsent.pop_front();
+    peer.unsent_bytes -= bytes;
+    unsent_bytes_ -= bytes;
+    peer.last_taken_ms = steady_ms;
+  }
+  if (peer.unsent.empty()) waiting_.erase(id);
+  if (sent == Sent::kGone) {
+    forget(id);
+    gone.push_back(id);
   }
 }
 
@@ -157,6 +191,7 @@ void Router::forget(PeerId peer) {
   }
   by_routing_id_.erase(at->second.routing_id);
   waiting_.erase(peer);
+  unsent_bytes_ -= at->second.unsent_bytes;
   peers_.erase(at);
 }
 
@@ -172,7 +207,11 @@ std::vector<PeerId> Router::peers_by_key(
 void Router::forget_idle(std::int64_t steady_ms, std::int64_t idle_ms, std::vector<PeerId>& gone) {
   const std::size_t first = gone.size();
   for (const auto& [id, peer] : peers_) {
-    if (steady_ms - peer.last_heard_ms >= idle_ms && peer.open_requests.empty()) gone.push_back(id);
+    const bool is_silent = steady_ms - peer.last_heard_ms >= idle_ms && peer.open_requests.empty();
+    const bool is_deaf = !peer.unsent.empty() && steady_ms - peer.last_taken_ms >= idle_ms;
+    if (is_deaf)
+      spdlog::warn("a peer is cut off: it takes none of its {} bytes", peer.unsent_bytes);
+    if (is_silent || is_deaf) gone.push_back(id);
   }
   for (std::size_t i = first; i < gone.size(); ++i) forget(gone[i]);
 }

@@ -120,6 +120,21 @@ void prepare_database_file(const std::string& path) {
   refuse_network_file_system(path);  // a link may lead elsewhere
 }
 
+void refuse_cut_off_database(const std::string& path) {
+  constexpr std::uintmax_t kPageBytesMin = 512;  // of SQLite; larger ones are multiples of it
+  std::error_code error;
+  const std::uintmax_t log_bytes = std::filesystem::file_size(path + "-wal", error);
+  if (!error && log_bytes > 0) return;
+  const std::uintmax_t bytes = std::filesystem::file_size(path, error);
+  if (error || bytes % kPageBytesMin == 0) return;
+  throw Fatal(
+      kExitIo,
+      fmt::format("the database {} is damaged: {} bytes are no whole number of pages, so it "
+                  "was cut off. Keep the file, restore a backup in its place, or choose "
+                  "another with --database.",
+                  path, bytes));
+}
+
 DatabaseLock::DatabaseLock(const std::string& database_path) {
   const std::string path = database_path + ".lock";
   descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);

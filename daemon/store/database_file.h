@@ -28,6 +28,11 @@ class DatabaseLock {
 // Fatal: cannot be created or written (exit 74), or on a network file system (exit 5).
 void prepare_database_file(const std::string& path);
 
+// Throws Fatal (exit 74) if the file cannot be a whole database: its size is no number of pages,
+// and there is no write-ahead log that could complete it. SQLite would take the rest for zeros, and
+// a file of a few bytes for a new one.
+void refuse_cut_off_database(const std::string& path);
+
 // The name of a network file system, on which SQLite's write-ahead log does not work; nullopt for
 // a local one. `magic` is statfs(2)'s f_type; `mount_type` (e.g. "fuse.sshfs") tells FUSE file
 // systems apart and may be empty.

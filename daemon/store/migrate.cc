@@ -10,8 +10,13 @@
 namespace puzzled {
 namespace {
 
-// One entry for each version after the first; never change one that was released.
-constexpr std::array<std::string_view, 0> kSteps = {};
+// One entry for each version after the first: what was changed in schema.sql, as statements that
+// change a database of the version before it. Never change one that was released. A database of
+// every older version is in tests/store/schemas.
+constexpr std::array<std::string_view, 1> kSteps = {
+    // 2
+    "CREATE INDEX progress_present ON progress (id, present)",
+};
 
 void refuse(sqlite::Connection& connection, const std::string& path, std::int64_t newest) {
   if (connection.integer("PRAGMA application_id") != kApplicationId &&
@@ -65,8 +70,10 @@ void migrate(sqlite::Connection& connection, const std::string& path, const std:
   }
 }
 
+std::int64_t schema_version() { return static_cast<std::int64_t>(kSteps.size()) + 1; }
+
 void refuse_unsuitable(sqlite::Connection& connection, const std::string& path) {
-  refuse(connection, path, static_cast<std::int64_t>(kSteps.size()) + 1);
+  refuse(connection, path, schema_version());
 }
 
 void migrate(sqlite::Connection& connection, const std::string& path) {

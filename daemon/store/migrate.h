@@ -19,6 +19,9 @@ inline constexpr std::int64_t kApplicationId = 0x505a4c44;
 void migrate(sqlite::Connection& connection, const std::string& path, const std::string& schema,
              std::span<const std::string_view> steps);
 
+// The version that migrate() brings a database to.
+std::int64_t schema_version();
+
 // Only the checks, without touching the file. Throws as migrate() does.
 void refuse_unsuitable(sqlite::Connection& connection, const std::string& path);
 

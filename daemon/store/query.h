@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "daemon/broker/finding.h"
 #include "daemon/broker/types.h"
 
 namespace puzzled::query {
@@ -36,7 +37,10 @@ struct ListFiles {
   std::uint64_t after_file = 0;
   std::uint32_t limit = 0;  // > 0
 };
-using Query = std::variant<GetJob, ListJobs, ListResults, GetCase, ListFiles>;
+struct Check {  // see daemon/store/check.h
+  std::vector<std::uint64_t> cursor;
+};
+using Query = std::variant<GetJob, ListJobs, ListResults, GetCase, ListFiles, Check>;
 
 // ---- Answers. Times are Unix milliseconds, 0 for never.
 
@@ -103,6 +107,14 @@ struct FilesPage {
   bool more = false;
   std::uint64_t next_after = 0;
 };
-using Answer = std::variant<NotFound, JobRow, JobsPage, ResultsPage, CaseDetail, FilesPage>;
+struct CheckPage {
+  std::vector<Finding> findings;
+  std::vector<std::uint64_t> cursor;  // of the next page; empty: this was the last
+  std::uint64_t chunks_done = 0;      // how far it is, of all that there are
+  std::uint64_t chunk_count = 0;
+  bool integrity_skipped = false;  // the file is too large for SQLite's own check
+};
+using Answer =
+    std::variant<NotFound, JobRow, JobsPage, ResultsPage, CaseDetail, FilesPage, CheckPage>;
 
 }  // namespace puzzled::query

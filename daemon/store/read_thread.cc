@@ -1,6 +1,7 @@
 #include <thread>
 #include <utility>
 
+#include "daemon/store/failure.h"
 #include "daemon/store/reader.h"
 #include "daemon/store/store_thread.h"
 #include "proto/base/mailbox.h"
@@ -13,25 +14,35 @@ struct ReadThread::Impl {
     query::Query query;
   };
 
-  Impl(const std::string& path, const StoreOptions& options, std::function<void()> wake_reactor)
-      : reader(path, options), wake(std::move(wake_reactor)), thread([this] { run(); }) {}
+  Impl(const std::string& database_path, const StoreOptions& options,
+       std::function<void()> wake_reactor)
+      : path(database_path),
+        reader(path, options),
+        wake(std::move(wake_reactor)),
+        thread([this] { run(); }) {}
 
   void run() {
     while (!questions.closed()) {
       for (const Question& question : questions.wait()) {
         if (questions.closed()) return;
-        Answered answered{.ticket = question.ticket, .answer = {}, .error = {}};
-        try {
-          answered.answer = reader.answer(question.query);
-        } catch (const sqlite::Error& error) {
-          answered.error = error.what();
-        }
-        answers.put(std::move(answered));
+        answers.put(answer(question));
         wake();
       }
     }
   }
 
+  Answered answer(const Question& question) {
+    Answered answered{.ticket = question.ticket, .answer = {}, .error = {}};
+    try {
+      answered.answer = reader.answer(question.query);
+    } catch (const sqlite::Error& error) {
+      answered.is_damaged = !error.passes();
+      answered.error = answered.is_damaged ? store_failure(path, error).what() : error.what();
+    }
+    return answered;
+  }
+
+  const std::string path;
   Reader reader;
   std::function<void()> wake;
   Mailbox<Question> questions;

@@ -70,7 +70,8 @@ Fatal cannot_read(const std::string& path, const sqlite::Error& error) {
 }  // namespace
 
 Reader::Reader(const std::string& path, const StoreOptions& options) try
-    : connection_(path, sqlite::Connection::Mode::kReadOnly),
+    : clock_(options.snapshot_ms_max),
+      connection_(path, sqlite::Connection::Mode::kReadOnly),
       begin_(connection_, "BEGIN"),
       end_(connection_, "COMMIT"),
       job_(connection_, jobs_sql("WHERE job = ?")),
@@ -84,17 +85,21 @@ Reader::Reader(const std::string& path, const StoreOptions& options) try
       chunk_(connection_,
              "SELECT first_case, payload FROM chunks c JOIN chunk_cases p ON p.id = c.id "
              "WHERE c.id = ?"),
-      pager_(connection_, options) {
+      pager_(connection_, options),
+      checker_(connection_, {.page_ms = options.check_step_ms}) {
   sqlite3_busy_timeout(connection_.handle(), static_cast<int>(options.lock_wait_ms));
-  connection_.exec(
-      fmt::format("PRAGMA query_only = 1; PRAGMA wal_autocheckpoint = 0; PRAGMA cache_size = -{}",
-                  options.cache_bytes / 1024));
+  connection_.exec(fmt::format(
+      "PRAGMA query_only = 1; PRAGMA wal_autocheckpoint = 0; PRAGMA cell_size_check = 1; "
+      "PRAGMA cache_size = -{}",
+      options.cache_bytes / 1024));
 } catch (const sqlite::Error& error) {
   throw cannot_read(path, error);
 }
 
 query::Answer Reader::answer(const query::Query& query) {
+  if (const auto* check = std::get_if<query::Check>(&query)) return checker_.page(check->cursor);
   begin_.run();
+  clock_.start();
   try {
     query::Answer answer = std::visit([this](const auto& it) { return read(it); }, query);
     end_.run();
@@ -127,7 +132,7 @@ query::Answer Reader::read(const query::ListJobs& query) {
   jobs_.bind(before, query.limit + std::uint64_t{1});
   query::JobsPage page;
   while (jobs_.step()) {
-    if (page.jobs.size() == query.limit) {
+    if (page.jobs.size() == query.limit || (!page.jobs.empty() && clock_.is_over())) {
       page.more = true;
       break;
     }
@@ -139,10 +144,12 @@ query::Answer Reader::read(const query::ListJobs& query) {
 query::Answer Reader::read(const query::ListResults& query) {
   query::JobRow job;
   if (!find_job(query.job, job)) return query::NotFound{query::NotFound::What::kJob};
-  return pager_.page(query, {.case_count = job.case_count,
-                             .chunk_count = job.chunk_count,
-                             .file_count = job.file_count,
-                             .cancelled = job.cancelled});
+  return pager_.page(query,
+                     {.case_count = job.case_count,
+                      .chunk_count = job.chunk_count,
+                      .file_count = job.file_count,
+                      .cancelled = job.cancelled},
+                     clock_);
 }
 
 query::Answer Reader::read(const query::GetCase& query) {
@@ -203,7 +210,7 @@ query::Answer Reader::read(const query::ListFiles& query) {
   files_.bind(keys::file(query.job, query.after_file), keys::file(query.job, job.file_count + 1),
               limit + 1);
   while (files_.step()) {
-    if (page.files.size() == limit) {
+    if (page.files.size() == limit || (!page.files.empty() && clock_.is_over())) {
       page.more = true;
       break;
     }

@@ -1,4 +1,6 @@
 // Store::recover(): what the broker starts from. Reads jobs, chunks and progress, no result rows.
+#include <sqlite3.h>
+
 #include <algorithm>
 
 #include "daemon/store/keys.h"
@@ -14,6 +16,12 @@ Bytes16 bytes16(std::string_view bytes) {
   std::ranges::copy(bytes, id.begin());
   return id;
 }
+
+// At least the Unix time in milliseconds: a file that is put back from a backup must not give out
+// again the boot numbers that it has forgotten, while workers of those boots still answer.
+constexpr const char* kRaiseBootSql =
+    "UPDATE meta SET boot = max(boot + 1, "
+    "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER))";
 
 constexpr const char* kJobsSql =
     "SELECT j.job, j.request_id, j.name, j.puzzle, j.solver, j.priority, j.time_limit_us, "
@@ -83,7 +91,7 @@ void read_attempts(sqlite::Statement& rows, RecoveredJob& job) {
 
 Recovery Store::recover() {
   try {
-    connection_.exec("UPDATE meta SET boot = boot + 1");  // commits by itself, synced
+    connection_.exec(kRaiseBootSql);  // commits by itself, synced
     Recovery recovery;
     recovery.boot = {static_cast<std::uint64_t>(connection_.integer("SELECT boot FROM meta"))};
     if (recovery.boot.value == 0) throw sqlite::corrupt("there is no boot number");
@@ -101,6 +109,8 @@ Recovery Store::recover() {
       read_chunks(chunks, job);
       read_attempts(attempts, job);
     }
+    // From now on there are more tries: whoever holds the lock is noticed soon, and said.
+    sqlite3_busy_timeout(connection_.handle(), static_cast<int>(options_.retry_ms));
     return recovery;
   } catch (const sqlite::Error& error) {
     throw failure(error);

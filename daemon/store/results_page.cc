@@ -11,7 +11,9 @@
 namespace puzzled {
 namespace {
 
-constexpr std::uint64_t kRowBytes = 64;     // what a row costs besides its texts
+constexpr std::uint64_t kRowBytes = 64;  // what a row costs besides its texts
+// Chunks that SQLite may pass over before the page's time is looked at.
+constexpr std::uint64_t kWalkChunksMax = 1'000;
 constexpr std::size_t kNamesMax = 100'000;  // remembered worker names and solver versions
 
 // The literal beginning of a glob.
@@ -36,9 +38,18 @@ std::uint64_t bytes_of(const query::ResultRow& row) {
 ResultsPager::ResultsPager(sqlite::Connection& connection, const StoreOptions& options)
     : options_(options),
       chunks_(connection,
-              "SELECT c.id, c.first_case, c.case_count, p.verdicts FROM chunks c "
-              "LEFT JOIN progress p ON p.id = ?3 + (c.id & 4294967295) "
+              "SELECT c.id, c.first_case, c.case_count, "
+              "(SELECT verdicts FROM progress WHERE id = p.id) FROM chunks c "
+              "LEFT JOIN progress p INDEXED BY progress_present "
+              "ON p.id = ?3 + (c.id & 4294967295) "
               "WHERE c.id >= ?1 AND c.id < ?2 AND coalesce(p.present, 1) & ?4 ORDER BY c.id"),
+      graded_(connection,
+              "SELECT c.id, c.first_case, c.case_count, "
+              "(SELECT verdicts FROM progress WHERE id = p.id) "
+              "FROM progress p INDEXED BY progress_present "
+              "CROSS JOIN chunks c ON c.id = ?1 - (?1 & 4294967295) + (p.id & 4294967295) "
+              "WHERE p.id >= ?3 + (?1 & 4294967295) AND p.id < ?3 + (?2 & 4294967295) "
+              "AND p.present & ?4 ORDER BY p.id"),
       chunk_start_(connection, "SELECT first_case FROM chunks WHERE id = ?"),
       result_(connection,
               "SELECT verdict, time_us, memory_bytes, attempt, worker, solver_version, graded_ms, "
@@ -47,9 +58,10 @@ ResultsPager::ResultsPager(sqlite::Connection& connection, const StoreOptions& o
       version_(connection, "SELECT version FROM solver_versions WHERE id = ?"),
       files_(connection) {}
 
-query::ResultsPage ResultsPager::page(const query::ListResults& query, const Job& job) {
-  const sqlite::ResetAtEnd reset(chunks_);
+query::ResultsPage ResultsPager::page(const query::ListResults& query, const Job& job,
+                                      const PageClock& clock) {
   choose_verdicts(query, job);
+  const sqlite::ResetAtEnd reset(walk());
   glob_prefix_ = literal_prefix(query.label_glob);
   files_.start(query.job, job.file_count);
   walking_ = false;
@@ -59,7 +71,8 @@ query::ResultsPage ResultsPager::page(const query::ListResults& query, const Job
   std::uint64_t bytes = 0;
   std::uint64_t next = query.after_case + 1;
   while (next != 0 && next <= job.case_count && !wanted_.empty()) {
-    if (steps_ + files_.lookups() >= kPageStepsMax) {
+    const bool is_further = next - 1 > query.after_case;
+    if (steps_ + files_.lookups() >= kPageStepsMax || (is_further && clock.is_over())) {
       page.more = true;
       page.next_after = next - 1;
       break;
@@ -100,27 +113,29 @@ void ResultsPager::choose_verdicts(const query::ListResults& query, const Job& j
 
 void ResultsPager::next_chunk() {
   const std::uint32_t before = chunk_.number;
-  walking_ = chunks_.step();
+  sqlite::Statement& chunks = walk();
+  walking_ = chunks.step();
   // Chunks that SQLite passed over by themselves count as well.
-  steps_ += (walking_ ? static_cast<std::uint32_t>(keys::number(chunks_.integer(0))) : walk_end_) -
-            before;
+  steps_ +=
+      (walking_ ? static_cast<std::uint32_t>(keys::number(chunks.integer(0))) : walk_end_) - before;
   if (!walking_) return;
-  chunk_.number = static_cast<std::uint32_t>(keys::number(chunks_.integer(0)));
-  chunk_.first_case = chunks_.number(1);
-  if (chunks_.null(3)) {
-    chunk_.verdicts.assign(chunks_.number32(2), '\0');
+  chunk_.number = static_cast<std::uint32_t>(keys::number(chunks.integer(0)));
+  chunk_.first_case = chunks.number(1);
+  if (chunks.null(3)) {
+    chunk_.verdicts.assign(chunks.number32(2), '\0');
   } else {
-    chunk_.verdicts = chunks_.bytes(3);
+    chunk_.verdicts = chunks.bytes(3);
   }
 }
 
 void ResultsPager::start_walk(const query::ListResults& query, const Job& job, std::uint64_t from) {
   const std::uint32_t chunk_no = chunk_of(query.job, job.chunk_count, from);
-  const std::uint64_t left = kPageStepsMax - std::min(steps_, kPageStepsMax - 1);
+  const std::uint64_t left =
+      std::min(kWalkChunksMax, kPageStepsMax - std::min(steps_, kPageStepsMax - 1));
   walk_end_ = static_cast<std::uint32_t>(std::min<std::uint64_t>(job.chunk_count, chunk_no + left));
-  chunks_.reset();
-  chunks_.bind(keys::chunk(query.job, chunk_no), keys::chunk(query.job, walk_end_),
-               keys::progress(query.job, 0), wanted_set_);
+  walk().reset();
+  walk().bind(keys::chunk(query.job, chunk_no), keys::chunk(query.job, walk_end_),
+              keys::progress(query.job, 0), wanted_set_);
   chunk_.number = chunk_no;
   next_chunk();
 }

@@ -9,13 +9,14 @@
 
 #include "daemon/store/file_table.h"
 #include "daemon/store/options.h"
+#include "daemon/store/page_clock.h"
 #include "daemon/store/query.h"
 #include "daemon/store/sqlite.h"
 
 namespace puzzled {
 
-// Lookups of one page at most, at about a microsecond each: bounds how long a page holds its
-// snapshot. A page that ends by it has `more` set, perhaps without any row.
+// Lookups of one page at most, at about a microsecond each. A page that ends by it, or by its time,
+// has `more` set, perhaps without any row.
 inline constexpr std::uint64_t kPageStepsMax = 20'000;
 
 class ResultsPager {
@@ -28,7 +29,8 @@ class ResultsPager {
     std::uint64_t file_count = 0;
     bool cancelled = false;
   };
-  query::ResultsPage page(const query::ListResults& query, const Job& job);
+  // Gets at least one case further before `clock` is asked.
+  query::ResultsPage page(const query::ListResults& query, const Job& job, const PageClock& clock);
   // The result of one case; false: it has none. Leaves `label` alone.
   bool read_result(JobId job, std::uint64_t case_no, bool with_answer, query::ResultRow& row);
   // Number of the chunk that holds the case. REQUIRES: 1 <= case_no <= job.case_count.
@@ -44,6 +46,8 @@ class ResultsPager {
     [[nodiscard]] std::uint64_t end() const { return first_case + verdicts.size(); }
   };
 
+  // Chunks that have a wanted verdict. Only if open cases are wanted, all chunks are looked at.
+  sqlite::Statement& walk() { return (wanted_set_ & 1U) != 0 ? chunks_ : graded_; }
   // Whether `chunk_` now holds case `from`; if not, `from` is where to look next.
   bool seek_chunk(const query::ListResults& query, const Job& job, std::uint64_t& from);
   void start_walk(const query::ListResults& query, const Job& job, std::uint64_t from);
@@ -57,6 +61,7 @@ class ResultsPager {
 
   const StoreOptions options_;
   sqlite::Statement chunks_;
+  sqlite::Statement graded_;
   sqlite::Statement chunk_start_;
   sqlite::Statement result_;
   sqlite::Statement worker_;
@@ -71,8 +76,8 @@ class ResultsPager {
   std::string glob_prefix_;  // what a label must start with to match
   Chunk chunk_;
   std::uint32_t wanted_set_ = 0;  // the same as bits, as progress.present
-  std::uint32_t walk_end_ = 0;    // the chunk before which the walk over chunks_ ends
-  bool walking_ = false;          // chunks_ stands on chunk_
+  std::uint32_t walk_end_ = 0;    // the chunk before which the walk over chunks ends
+  bool walking_ = false;          // walk() stands on chunk_
   std::uint64_t steps_ = 0;
 };
 

@@ -62,6 +62,9 @@ CREATE TABLE progress (
   verdicts BLOB NOT NULL         -- one byte a case: its verdict, 0 while it has none
 ) STRICT;
 
+-- A walk over chunks reads this instead of the rows, which are fifty times as long.
+CREATE INDEX progress_present ON progress (id, present);
+
 -- The sums of `progress` over a job.
 CREATE TABLE totals (
   id               INTEGER PRIMARY KEY,  -- job << 7 | generation

@@ -2,9 +2,28 @@
 
 #include <sqlite3.h>
 
+#include <cctype>
 #include <cerrno>
 
 namespace puzzled::sqlite {
+namespace {
+
+// sqlite.org/uri.html
+std::string immutable_uri(const std::string& path) {
+  constexpr std::string_view kHex = "0123456789ABCDEF";
+  std::string uri = "file:";
+  for (const char c : path) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) != 0 || c == '/' || c == '.' || c == '-' || c == '_') {
+      uri += c;
+    } else {
+      uri += {'%', kHex[byte >> 4U], kHex[byte & 15U]};
+    }
+  }
+  return uri + "?immutable=1";
+}
+
+}  // namespace
 
 Error::Error(int code, int os_error, const std::string& text)
     : std::runtime_error(text), code_(code), os_error_(os_error) {}
@@ -18,13 +37,17 @@ bool Error::disk_full() const {
 
 bool Error::busy() const { return (code_ & 0xff) == SQLITE_BUSY; }
 
+bool Error::passes() const { return busy() || (code_ & 0xff) == SQLITE_NOMEM; }
+
 Error corrupt(const std::string& text) { return {SQLITE_CORRUPT, 0, text}; }
 
 Connection::Connection(const std::string& path, Mode mode) {
   // NOMUTEX: a connection belongs to one thread at a time, so SQLite need not lock it.
-  const int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE |
-                    (mode == Mode::kReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE);
-  const int code = sqlite3_open_v2(path.c_str(), &handle_, flags, nullptr);
+  const bool at_rest = mode == Mode::kAtRest;
+  const int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | (at_rest ? SQLITE_OPEN_URI : 0) |
+                    (mode == Mode::kReadWrite ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY);
+  const std::string name = at_rest ? immutable_uri(path) : path;
+  const int code = sqlite3_open_v2(name.c_str(), &handle_, flags, nullptr);
   if (code == SQLITE_OK) return;
   const Error error(code, handle_ == nullptr ? 0 : sqlite3_system_errno(handle_),
                     handle_ == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(handle_));

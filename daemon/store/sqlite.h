@@ -22,6 +22,7 @@ class Error : public std::runtime_error {
   [[nodiscard]] int code() const { return code_; }
   [[nodiscard]] bool disk_full() const;  // SQLITE_FULL, or ENOSPC or EDQUOT before any sync
   [[nodiscard]] bool busy() const;       // another process holds the lock
+  [[nodiscard]] bool passes() const;     // busy, or no memory: nothing is wrong with the file
 
  private:
   int code_;
@@ -33,7 +34,8 @@ Error corrupt(const std::string& text);
 // One connection, to be used by one thread at a time.
 class Connection {
  public:
-  enum class Mode { kReadWrite, kReadOnly };
+  // kAtRest: only to read, a file that nobody writes meanwhile; leaves no traces beside it.
+  enum class Mode { kReadWrite, kReadOnly, kAtRest };
   // The file must exist. Throws Error.
   Connection(const std::string& path, Mode mode);
   ~Connection();

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <utility>
 
+#include "daemon/store/failure.h"
 #include "daemon/store/keys.h"
 #include "daemon/store/migrate.h"
 #include "proto/base/assert.h"
@@ -14,40 +15,10 @@
 namespace puzzled {
 namespace {
 
-Fatal failure_of(const std::string& path, const sqlite::Error& error) {
-  if (error.busy()) {
-    return {kExitRefused,
-            fmt::format("another process holds the lock of the database {}: {}. End it "
-                        "(a sqlite3 shell, a backup?) and start puzzled again.",
-                        path, error.what())};
-  }
-  if (error.disk_full()) {
-    return {kExitIo, fmt::format("no room for the database {}: {}. Make room on its disk and start "
-                                 "puzzled again.",
-                                 path, error.what())};
-  }
-  const int kind = error.code() & 0xff;
-  if (kind == SQLITE_CORRUPT || kind == SQLITE_NOTADB) {
-    return {kExitIo, fmt::format("the database {} is damaged: {}. Keep the file, restore a backup "
-                                 "in its place (with no -wal and -shm files beside it), or choose "
-                                 "another with --database.",
-                                 path, error.what())};
-  }
-  return {kExitIo,
-          fmt::format("cannot use the database {}: {} (SQLite code {}). Nothing that was "
-                      "acknowledged is lost. Check the disk and the system's log, then start "
-                      "puzzled again.",
-                      path, error.what(), error.code())};
-}
-
 std::string prepared_path(const std::string& path) {
   prepare_database_file(path);
+  refuse_cut_off_database(path);
   return path;
-}
-
-int on_commit(void* wal_pages, sqlite3*, const char*, int pages) {
-  *static_cast<std::uint64_t*>(wal_pages) = static_cast<std::uint64_t>(pages);
-  return SQLITE_OK;
 }
 
 std::int64_t wall_ms() {
@@ -92,18 +63,21 @@ struct Store::Statements {
         delete_attempt(c,
                        "DELETE FROM attempts WHERE job = ? AND generation = ? AND case_no = ? "
                        "AND start_id = ?"),
-        load_cases(c, "SELECT payload FROM chunk_cases WHERE id = ?") {}
+        load_cases(c, "SELECT payload FROM chunk_cases WHERE id = ?"),
+        hash(c,
+             "SELECT c.hash, j.file_count FROM chunks c JOIN jobs j ON j.job = ?2 WHERE c.id = ?1"),
+        chunk_hash(c, "SELECT hash FROM chunks WHERE id = ?") {}
 
   sqlite::Statement begin, commit, insert_job, insert_chunk, insert_cases, insert_file, file_end,
       digest, grow_job, seal_job, cancel_job, finish_job, insert_worker, find_version,
-      insert_version, insert_result, insert_attempt, delete_attempt, load_cases;
+      insert_version, insert_result, insert_attempt, delete_attempt, load_cases, hash, chunk_hash;
 };
 
 std::unique_ptr<Store> Store::open(const std::string& path, const StoreOptions& options) {
   try {
     return std::unique_ptr<Store>(new Store(path, options));
   } catch (const sqlite::Error& error) {
-    throw failure_of(path, error);
+    throw store_failure(path, error);
   }
 }
 
@@ -114,31 +88,30 @@ Store::Store(std::string path, const StoreOptions& options)
       connection_(path_, sqlite::Connection::Mode::kReadWrite) {
   sqlite3_busy_timeout(connection_.handle(), static_cast<int>(options_.lock_wait_ms));
   refuse_unsuitable(connection_, path_);  // before anything in the file changes
-  connection_.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = 2");
+  connection_.exec(
+      "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = 2; "
+      "PRAGMA cell_size_check = 1");
   connection_.exec(fmt::format("PRAGMA cache_size = -{}; PRAGMA journal_size_limit = {}",
                                options_.cache_bytes / 1024, options_.checkpoint_wal_bytes));
-  // Replaces SQLite's automatic checkpoints, which would run inside a commit.
-  sqlite3_wal_hook(connection_.handle(), on_commit, &wal_pages_);
+  log_.emplace(connection_, options_);
   migrate(connection_, path_);
-  page_bytes_ = static_cast<std::uint64_t>(connection_.integer("PRAGMA page_size"));
-  checkpoint_at_pages_ = options_.checkpoint_wal_bytes / page_bytes_;
   connection_.exec(fmt::format(
       "INSERT OR IGNORE INTO meta (id, boot, created_ms) VALUES (1, 0, {})", wall_ms()));
   statements_ = std::make_unique<Statements>(connection_);
   progress_ = std::make_unique<Progress>(connection_);
+  files_ = std::make_unique<FileTable>(connection_);
 }
 
 Store::~Store() {
   rollback();
   statements_.reset();
   progress_.reset();
+  files_.reset();
   // If it fails, the write-ahead log stays behind and is read at the next start: nothing is lost.
-  sqlite3_busy_timeout(connection_.handle(), 0);
-  sqlite3_wal_checkpoint_v2(connection_.handle(), nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr,
-                            nullptr);
+  log_->truncate();
 }
 
-Fatal Store::failure(const sqlite::Error& error) const { return failure_of(path_, error); }
+Fatal Store::failure(const sqlite::Error& error) const { return store_failure(path_, error); }
 
 void Store::begin() { statements_->begin.run(); }
 
@@ -310,6 +283,7 @@ event::ChunkLoaded Store::load_chunk(const LoadChunk& load) {
     throw sqlite::corrupt(
         fmt::format("chunk {} of job {} cannot be read back", load.chunk_no, load.job.value));
   }
+  check_hash(load, cases->bytes);
   cases->offsets = std::move(*offsets);
   loaded.cases = std::move(cases);
   if (!load.with_done) return loaded;
@@ -321,15 +295,38 @@ event::ChunkLoaded Store::load_chunk(const LoadChunk& load) {
   return loaded;
 }
 
-void Store::checkpoint_if_due() {
-  const std::uint64_t usual = options_.checkpoint_wal_bytes / page_bytes_;
-  if (wal_pages_ < usual) checkpoint_at_pages_ = usual;  // the log has started again from its front
-  if (wal_pages_ < checkpoint_at_pages_) return;
-  const int code = sqlite3_wal_checkpoint_v2(connection_.handle(), nullptr,
-                                             SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
-  // A reader may keep the log from starting again: then try after a quarter more, not every time.
-  checkpoint_at_pages_ = wal_pages_ + usual / 4;
-  if (code != SQLITE_OK && (code & 0xff) != SQLITE_BUSY) connection_.fail(code);
+// The hash covers the file entries that came with the chunk as well, and those are not kept as they
+// came. But where one file reaches from before the chunk to behind it, there were none.
+void Store::check_hash(const LoadChunk& load, std::string_view cases) {
+  sqlite::Statement& read = statements_->hash;
+  const sqlite::ResetAtEnd reset(read);
+  read.bind(keys::chunk(load.job, load.chunk_no), load.job.value);
+  if (!read.step()) throw sqlite::corrupt("a chunk is missing");
+  const std::uint64_t file_count = read.number(1);
+  if (file_count > 0) {
+    files_->start(load.job, file_count);
+    const FileEntry& file = files_->find(load.first_case.value + load.case_count);
+    if (file.case_count == 0 || file.first_case >= load.first_case.value) return;
+  }
+  if (wire::chunk_hash(cases, {}) != read.number(0)) {
+    throw sqlite::corrupt(
+        fmt::format("the cases of chunk {} of job {} are not those that were stored", load.chunk_no,
+                    load.job.value));
+  }
+}
+
+event::ChunkCompared Store::compare_chunk(const CompareChunk& compare) {
+  sqlite::Statement& read = statements_->chunk_hash;
+  const sqlite::ResetAtEnd reset(read);
+  read.bind(keys::chunk(compare.job, compare.chunk_no));
+  if (!read.step()) {
+    throw sqlite::corrupt(
+        fmt::format("chunk {} of job {} is lost", compare.chunk_no, compare.job.value));
+  }
+  return {.peer = compare.peer,
+          .request = compare.request,
+          .chunk_no = compare.chunk_no,
+          .same = static_cast<std::uint64_t>(read.integer(0)) == compare.hash};
 }
 
 }  // namespace puzzled

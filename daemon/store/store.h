@@ -7,15 +7,19 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include "daemon/broker/effect.h"
 #include "daemon/broker/event.h"
 #include "daemon/store/database_file.h"
+#include "daemon/store/file_table.h"
 #include "daemon/store/options.h"
 #include "daemon/store/progress.h"
 #include "daemon/store/sqlite.h"
+#include "daemon/store/write_ahead_log.h"
 #include "proto/base/fatal.h"
 
 namespace puzzled {
@@ -39,12 +43,13 @@ class Store {
   void commit();             // on return all of it is on disk
   void rollback() noexcept;  // nothing of it has happened
 
-  // Sees what the open transaction has applied.
+  // Sees what the open transaction has applied. Checks the hash of chunks that lie within one file.
   event::ChunkLoaded load_chunk(const LoadChunk& load);
+  event::ChunkCompared compare_chunk(const CompareChunk& compare);
 
-  // Outside a transaction: moves the write-ahead log into the database if it has grown enough.
-  void checkpoint_if_due();
-  [[nodiscard]] std::uint64_t wal_bytes() const { return wal_pages_ * page_bytes_; }
+  [[nodiscard]] WriteAheadLog& log() { return *log_; }
+  // For backups, which copy between the transactions.
+  [[nodiscard]] sqlite::Connection& connection() { return connection_; }
   [[nodiscard]] const std::string& path() const { return path_; }
 
   // What to tell people about an error after which the daemon must stop (exit 74).
@@ -66,6 +71,9 @@ class Store {
   // The number of a solver version, new if it was never seen.
   std::int64_t solver_version(const std::string& version);
 
+  // Throws sqlite::Error if the cases are not those that were stored.
+  void check_hash(const LoadChunk& load, std::string_view cases);
+
   struct Statements;
 
   const std::string path_;
@@ -74,10 +82,9 @@ class Store {
   sqlite::Connection connection_;
   std::unique_ptr<Statements> statements_;
   std::unique_ptr<Progress> progress_;
+  std::unique_ptr<FileTable> files_;
   std::unordered_map<std::string, std::int64_t> solver_versions_;  // those seen, as stored
-  std::uint64_t page_bytes_ = 0;
-  std::uint64_t wal_pages_ = 0;            // at the last commit
-  std::uint64_t checkpoint_at_pages_ = 0;  // when the next checkpoint is due
+  std::optional<WriteAheadLog> log_;
 };
 
 }  // namespace puzzled

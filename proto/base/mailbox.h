@@ -47,6 +47,13 @@ class Mailbox {
     return std::exchange(letters_, {});
   }
 
+  // The same, but for `time` at most.
+  std::vector<T> wait_for(std::chrono::microseconds time) {
+    std::unique_lock lock(mutex_);
+    arrived_.wait_for(lock, time, [this] { return closed_ || !letters_.empty(); });
+    return std::exchange(letters_, {});
+  }
+
   // Blocks for `time` whatever arrives; false: the box was closed before.
   bool sleep_unless_closed(std::chrono::milliseconds time) {
     std::unique_lock lock(mutex_);

@@ -4,9 +4,7 @@
 
 namespace puzzled::service_manager {
 
-void ready(const std::string& status) {
-  ::sd_notify(0, ("READY=1\nSTATUS=" + status).c_str());
-}
+void ready(const std::string& status) { ::sd_notify(0, ("READY=1\nSTATUS=" + status).c_str()); }
 
 void stopping() { ::sd_notify(0, "STOPPING=1\nSTATUS=finishing what runs"); }
 

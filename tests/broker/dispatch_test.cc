@@ -275,7 +275,7 @@ TEST(Drain, TellsAllWorkersAndThoseThatComeLater) {
   d.ready(2, 2);
   EXPECT_EQ(d.sent_now<message::Drain>().size(), 1U);
   EXPECT_EQ(d.dispatched(), 0U);
-  EXPECT_TRUE(d.broker->workers(d.now).at(0).draining);
+  EXPECT_TRUE(d.workers().at(0).draining);
   d.step(event::DrainWorkers{});
   EXPECT_TRUE(d.effects.now.empty());
 }

@@ -168,6 +168,9 @@ class Driver {
     }
     return count;
   }
+  std::vector<WorkerView> workers() const {
+    return broker->workers(now, WorkerNo{}, 1'000).workers;
+  }
   std::string waiting_for(std::uint64_t job) const {
     return broker->job_view(JobId{job}).waiting_for;
   }
@@ -202,6 +205,7 @@ class Driver {
     append(into.when_durable, mine.when_durable);
     append(into.now, mine.now);
     append(into.loads, mine.loads);
+    append(into.comparisons, mine.comparisons);
     if (!loads_at_once) return;
     for (const LoadChunk& load : loads) {
       const Kept& chunk = chunks_.at({load.job.value, load.chunk_no});

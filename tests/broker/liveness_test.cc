@@ -24,9 +24,28 @@ TEST_F(Liveness, SilenceQueuesTheCasesAgain) {
   EXPECT_EQ(d.dispatched(), 10U) << "at once to the other worker";
   EXPECT_EQ(d.effects.now.at(0).to, PeerId{2});
   EXPECT_TRUE(d.recorded<record::InsertAttempt>().empty()) << "nothing was known to be solved";
-  EXPECT_EQ(d.broker->workers(d.now).size(), 1U);
+  EXPECT_EQ(d.workers().size(), 1U);
   d.results(1, 1, range(0, 10));
   EXPECT_EQ(d.sent_now<message::Stale>().size(), 1U);
+}
+
+TEST_F(Liveness, WorkersAreListedByPages) {
+  BrokerOptions options;
+  options.workers_page_bytes_max = 3'000;
+  Driver many(options);
+  for (std::uint8_t start = 1; start <= 100; ++start) many.ready(start, start);
+  std::vector<std::string> names;
+  WorkersPage page;
+  std::uint32_t pages = 0;
+  do {
+    page = many.broker->workers(many.now, page.next_after, pages % 2 == 0 ? 7 : 1'000);
+    for (const WorkerView& worker : page.workers) names.push_back(worker.name);
+    ++pages;
+  } while (page.more);
+  ASSERT_EQ(names.size(), 100U);
+  for (std::size_t i = 0; i < names.size(); ++i) EXPECT_EQ(names[i], "w" + std::to_string(i + 1));
+  EXPECT_EQ(many.broker->workers(many.now, {}, 7).workers.size(), 7U);
+  EXPECT_LT(many.broker->workers(many.now, {}, 1'000).workers.size(), 100U) << "by their bytes";
 }
 
 TEST_F(Liveness, AnyMessageCountsAndHeartbeatsAreAnswered) {
@@ -39,6 +58,20 @@ TEST_F(Liveness, AnyMessageCountsAndHeartbeatsAreAnswered) {
   d.results(1, 1, {0});
   d.tick_after(2'000);
   EXPECT_EQ(d.broker->leases(), 1U);
+}
+
+// The daemon was stopped, and what the workers said meanwhile comes in one after the other.
+TEST_F(Liveness, WhoeverWasNotListenedToIsNotSilent) {
+  d.ready(2, 2);
+  d.ready(3, 3);
+  d.now.steady_ms += 3'600'000;
+  d.heartbeat(1, {1});
+  EXPECT_EQ(d.broker->workers(d.now).size(), 3U);
+  EXPECT_EQ(d.broker->leases(), 1U) << "it has not missed its deadline either";
+  d.tick_after(2'000);
+  d.heartbeat(2, {});
+  d.tick_after(1'000);
+  EXPECT_EQ(d.broker->workers(d.now).size(), 1U) << "these had their time to speak";
 }
 
 TEST_F(Liveness, UnknownPeersAreAskedWhoTheyAre) {
@@ -87,7 +120,7 @@ TEST_F(Liveness, ReconnectKeepsTheLeasesTheWorkerHas) {
   // The other lease was lost with the connection and is dispatched again.
   ASSERT_EQ(d.sent_now<message::Dispatch>().size(), 1U);
   EXPECT_EQ(d.sent_now<message::Dispatch>()[0].job, JobId{2});
-  EXPECT_EQ(d.broker->workers(d.now).size(), 1U);
+  EXPECT_EQ(d.workers().size(), 1U);
   d.results(11, 1, range(0, 10));
   EXPECT_EQ(d.recorded<record::FinishJob>().size(), 1U);
   d.results(1, 3, {0});
@@ -114,7 +147,7 @@ TEST_F(Liveness, NothingIsDispatchedToAConnectionThatIsGone) {
   d.submit(2, 5);
   EXPECT_EQ(d.broker->leases(), 1U);
   d.tick_after(3'000);
-  EXPECT_TRUE(d.broker->workers(d.now).empty());
+  EXPECT_TRUE(d.workers().empty());
 }
 
 TEST_F(Liveness, AWorkerOfAnotherBootHoldsNothing) {
@@ -128,7 +161,7 @@ TEST_F(Liveness, AWorkerOfAnotherBootHoldsNothing) {
 TEST_F(Liveness, AnotherProcessOnTheSameConnection) {
   d.loads_at_once = true;
   d.ready(1, 2);
-  const auto workers = d.broker->workers(d.now);
+  const auto workers = d.workers();
   ASSERT_EQ(workers.size(), 1U);
   EXPECT_EQ(workers[0].name, "w2");
   EXPECT_EQ(d.sent_now<message::Dispatch>().size(), 1U);
@@ -172,7 +205,7 @@ TEST_F(Liveness, TimeRunsOutForALeaseWithoutProgress) {
   d.tick_after(1'000);
   ASSERT_EQ(d.sent_now<message::Stale>().size(), 1U);
   EXPECT_EQ(d.broker->leases(), 0U);
-  EXPECT_TRUE(d.broker->workers(d.now).empty());
+  EXPECT_TRUE(d.workers().empty());
   EXPECT_TRUE(d.recorded<record::InsertAttempt>().empty());
   // The case it hung on runs alone from now on; the worker is served last.
   d.ready(1, 1, 1);

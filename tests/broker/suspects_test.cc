@@ -183,6 +183,56 @@ TEST_F(Poison, DrainedAndReplacedWorkersCostNothing) {
   EXPECT_TRUE(d.recorded<record::InsertAttempt>().empty());
 }
 
+// It finishes what it has begun, and may be killed before it is through with that.
+TEST_F(Poison, TheDeathOfAWorkerOnItsWayOutIsChargedToNobody) {
+  d.heartbeat(1, {1}, {{LeaseId{1}, 4, 1}}, 0);
+  d.tick_after(3'000);
+  EXPECT_TRUE(d.recorded<record::InsertAttempt>().empty());
+  d.ready(2, 2);
+  load();
+  EXPECT_EQ(d.dispatched(), 10U) << "and nothing of it is a suspect";
+}
+
+TEST_F(Poison, AChargeIsTakenBackThoughAnotherWorkerHasGradedTheCase) {
+  die(1, 1, 4);
+  d.ready(2, 2);
+  load();
+  d.results(2, 2, {0}, 2);
+  d.ready(11, 1);
+  EXPECT_EQ(d.recorded<record::RetractAttempt>().size(), 1U);
+}
+
+TEST_F(Poison, TheHistoryOfAQuarantinedCaseStaysThoughAWorkerComesBack) {
+  for (std::uint8_t worker = 1; worker <= 3; ++worker) {
+    if (worker > 1) d.ready(worker, worker);
+    load();
+    die(worker, worker, worker == 1 ? 4 : 0);
+  }
+  ASSERT_EQ(d.recorded<record::InsertResults>().size(), 1U);
+  d.ready(12, 2);
+  EXPECT_TRUE(d.recorded<record::RetractAttempt>().empty());
+}
+
+// A worker runs a suspect by itself, so one behind other leases has not begun, nor have those
+// behind a suspect: a death without a word is not theirs.
+TEST_F(Poison, ASuspectBehindOthersHasNotBegun) {
+  Driver one;
+  one.loads_at_once = true;
+  one.submit(1, 2);
+  one.ready(1, 1, 2);
+  one.heartbeat(1, {1}, {{LeaseId{1}, 0, 1}}, 2);
+  one.tick_after(3'000);
+  ASSERT_EQ(one.recorded<record::InsertAttempt>().size(), 1U);
+  one.submit(2, 1, "bishops", 5);  // goes first
+  one.ready(2, 2, 2);
+  const auto dispatches = one.sent_now<message::Dispatch>();
+  ASSERT_EQ(dispatches.size(), 2U);
+  ASSERT_FALSE(dispatches[0].alone);
+  ASSERT_TRUE(dispatches[1].alone);
+  one.tick_after(3'000);
+  EXPECT_TRUE(one.recorded<record::InsertAttempt>().empty());
+}
+
 TEST_F(Poison, AnAnsweredCaseIsNoSuspect) {
   d.heartbeat(1, {1}, {{LeaseId{1}, 4, 1}});
   d.results(1, 1, {4});

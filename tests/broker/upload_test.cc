@@ -81,10 +81,58 @@ TEST(Upload, ChunkAgainIsAcceptedOnlyWithTheSameHash) {
 TEST(Upload, ChunkOfASealedJob) {
   Driver d;
   d.submit(1, 5);
-  d.add(1, 0, 5, 99);
-  EXPECT_EQ(d.sent_when_durable<message::ChunkAccepted>().size(), 1U);
+  for (const bool same : {true, false}) {
+    d.add(1, 0, 5, 99);
+    EXPECT_TRUE(d.effects.when_durable.empty()) << "what is stored is not known yet";
+    ASSERT_EQ(d.effects.comparisons.size(), 1U);
+    const CompareChunk asked = d.effects.comparisons.front();
+    EXPECT_EQ(asked.job, JobId{1});
+    EXPECT_EQ(asked.hash, 99U);
+    d.step(event::ChunkCompared{asked.peer, asked.request, asked.chunk_no, same});
+    EXPECT_EQ(d.sent_when_durable<message::ChunkAccepted>().size(), same ? 1U : 0U);
+    EXPECT_EQ(d.error(), same ? std::nullopt : std::optional(ErrorCode::kConflict));
+  }
   d.add(1, 1, 5);
   EXPECT_EQ(d.error(), ErrorCode::kJobSealed);
+}
+
+TEST(Upload, ThereAreNoMoreJobsThanTheStoreCanNumber) {
+  BrokerOptions options;
+  options.job_number_max = 2;
+  Driver d(options);
+  d.open(1);
+  d.open(2);
+  EXPECT_FALSE(d.error());
+  d.open(3);
+  EXPECT_EQ(d.error(), ErrorCode::kTooLarge);
+  EXPECT_TRUE(d.effects.records.empty());
+  d.open(2);
+  EXPECT_EQ(d.sent_when_durable<message::JobOpened>().size(), 1U) << "those that are there go on";
+}
+
+TEST(Upload, ChunksAndFilesHaveALimit) {
+  BrokerOptions options;
+  options.job_chunks_max = 2;
+  options.job_files_max = 3;
+  Driver d(options);
+  d.open(1);
+  d.add(1, 0, 5);
+  d.add(1, 1, 5);
+  EXPECT_FALSE(d.error());
+  d.add(1, 2, 5);
+  EXPECT_EQ(d.error(), ErrorCode::kTooLarge);
+  d.open(2);
+  const auto with_files = [&](std::size_t files) {
+    event::AddChunk chunk{Driver::kClient, ++d.request, bytes16(2), 0, {}, make_cases(1), 7};
+    for (std::size_t i = 0; i < files; ++i) {
+      chunk.files.push_back({.path = "f", .first_case = 1, .case_count = i + 1 == files ? 1U : 0U});
+    }
+    d.step(std::move(chunk));
+  };
+  with_files(4);
+  EXPECT_EQ(d.error(), ErrorCode::kTooLarge);
+  with_files(3);
+  EXPECT_FALSE(d.error());
 }
 
 TEST(Upload, ChunksComeInOrder) {

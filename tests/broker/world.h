@@ -147,6 +147,9 @@ class World {
     for (Send& send : effects.when_durable) held_.push_back({effects.step, std::move(send)});
     for (const LoadChunk& load : effects.loads) loads_.push_back({last_step(), load});
     for (const Send& send : effects.now) deliver(send);
+    for (const CompareChunk& one : effects.comparisons) {
+      step(event::ChunkCompared{one.peer, one.request, one.chunk_no, one.hash == kHash});
+    }
   }
   void count(const Effects& effects) {
     for (const Record& record : effects.records) {

@@ -18,9 +18,11 @@ struct Stream {
   std::vector<FileDefects> defects;
   const Puzzle& puzzle = require_puzzle("bishops");
 
-  explicit Stream(const TestSetOptions& options) : files(collect_test_files(options)) {
+  // The first pass may keep `room` bytes of cases.
+  explicit Stream(const TestSetOptions& options, std::size_t room = 0)
+      : files(collect_test_files(options)) {
     for (const TestFile& file : files) {
-      facts.push_back(examine(puzzle, file, defects.emplace_back()));
+      facts.push_back(examine(puzzle, file, defects.emplace_back(), room));
     }
   }
   std::vector<Chunk> chunks() {
@@ -42,6 +44,31 @@ std::string repeated(const std::string& line, int count) {
   std::string text;
   for (int i = 0; i < count; ++i) text += line;
   return text + "0 0\n";
+}
+
+TEST(CaseStream, WhatWasKeptIsNotReadAgain) {
+  const TemporaryFolder folder;
+  folder.file("1.in", repeated("3 2\n", 700));
+  folder.file("2.in", repeated("8 6\n", 1200));
+  folder.file("2.ans", "1\nx\n");
+  folder.file("3.in", "0 0\n");
+  folder.file("4.in", repeated("30 7\n", 300));
+  const std::vector<Chunk> read = Stream({.paths = {folder.path()}}).chunks();
+  for (const std::size_t room : {10'000, 1'000'000}) {
+    Stream stream({.paths = {folder.path()}}, room);
+    EXPECT_EQ(stream.facts[1].cases.has_value(), room == 1'000'000);
+    EXPECT_TRUE(stream.facts[0].cases && stream.facts[2].cases);
+    // These are gone, but their cases are here.
+    folder.file("1.in", "1 1\n0 0\n");
+    const std::vector<Chunk> kept = stream.chunks();
+    folder.file("1.in", repeated("3 2\n", 700));
+    ASSERT_EQ(kept.size(), read.size());
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+      EXPECT_EQ(kept[i].cases, read[i].cases);
+      EXPECT_EQ(kept[i].case_count, read[i].case_count);
+      EXPECT_EQ(kept[i].files.size(), read[i].files.size());
+    }
+  }
 }
 
 TEST(CaseStream, CutsChunksAtTheLimitAcrossFiles) {

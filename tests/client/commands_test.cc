@@ -27,7 +27,8 @@ class Commands : public testing::Test {
     arguments.insert(arguments.begin(), {"--endpoint", endpoint_});
     Outcome outcome = run_puzzlectl(arguments);
     outcome.out = replaced(outcome.out, endpoint_, "ENDPOINT");
-    if (arguments[2] == "version") outcome.out = replaced(outcome.out, PUZZLED_VERSION, "VERSION");
+    if (arguments[2] == "version" || arguments[2] == "status")
+      outcome.out = replaced(outcome.out, PUZZLED_VERSION, "VERSION");
     return outcome;
   }
   void expect_all_formats(const std::string& name, const std::vector<std::string>& command) {
@@ -49,6 +50,7 @@ TEST_F(Commands, InAllFormats) {
   prepare(broker);
   expect_all_formats("jobs", {"jobs"});
   expect_all_formats("status", {"status", "17"});
+  expect_all_formats("daemon_status", {"status"});
   expect_all_formats("results", {"results", "17"});
   expect_all_formats("show", {"show", "17", "2"});
   expect_all_formats("workers", {"workers"});
@@ -140,6 +142,8 @@ TEST_F(Commands, NoDaemonIsExitCode3) {
                                                   {"workers"},
                                                   {"version"},
                                                   {"wait", "1"},
+                                                  {"doctor"},
+                                                  {"backup", "copy.db"},
                                                   {"cancel", "1"}}) {
     std::vector<std::string> arguments = command;
     arguments.insert(arguments.end(), {"--connect-timeout", "20ms"});

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "client/calls.h"
 #include "client/failure.h"
 #include "client/interrupt.h"
@@ -127,6 +129,23 @@ TEST(Connection, SilenceIsExitCode3) {
   options.connect_timeout_ms = 300;
   Connection connection(options);
   EXPECT_EQ(exit_code_of([&] { get_version(connection); }), kExitUnreachable);
+}
+
+// Ctrl-Z, a machine that sleeps: nobody listened, and the reply has been there for long.
+TEST(Connection, WhatIsNotListenedToIsNotSilent) {
+  FakeBroker broker;
+  ConnectionOptions options = quick(broker.endpoint());
+  options.patience_ms = 1'000;
+  Connection connection(options);
+  EXPECT_EQ(get_version(connection).pid(), 42U);
+  proto::ClientRequest request;
+  request.mutable_get_version();
+  connection.send(request);
+  std::this_thread::sleep_for(std::chrono::milliseconds(1'500));  // the absence that is tested
+  EXPECT_EQ(exit_code_of([&] {
+              EXPECT_TRUE(connection.receive(Connection::Clock::time_point::max()).has_value());
+            }),
+            kExitOk);
 }
 
 TEST(Connection, RefusalsAreExitCode4WithTheDaemonsWords) {

@@ -117,6 +117,7 @@ void FakeBroker::serve() {
     ClientReply reply;
     reply.set_id(request.id());
     if (faults_.silent || !handle(request, reply)) continue;
+    if (spoil_reply) spoil_reply(reply);
     router.send(peer, zmq::send_flags::sndmore);
     router.send(zmq::buffer(wire::encode(wire::Role::kBroker, reply)), zmq::send_flags::none);
   }
@@ -174,7 +175,11 @@ bool FakeBroker::handle(const ClientRequest& request, ClientReply& reply) {
       list_files(request.list_files(), reply);
       return true;
     case ClientRequest::kListWorkers: {
-      proto::WorkerRow& worker = *reply.mutable_workers_page()->add_workers();
+      proto::WorkersPage& page = *reply.mutable_workers_page();
+      page.set_next_after(9);
+      page.set_more(request.list_workers().after() == 0);
+      if (page.more()) return true;  // a page may be short
+      proto::WorkerRow& worker = *page.add_workers();
       worker.set_name("alpha\x1b[31m");
       worker.set_host("host");
       worker.set_pid(42);

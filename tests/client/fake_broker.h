@@ -58,6 +58,8 @@ class FakeBroker {
   [[nodiscard]] int count(proto::ClientRequest::BodyCase kind);
   // Changes every row before it is sent; set before start().
   std::function<void(proto::ResultRow&)> spoil;
+  // The same for whole replies.
+  std::function<void(proto::ClientReply&)> spoil_reply;
 
  private:
   void serve();

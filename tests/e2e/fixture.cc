@@ -42,7 +42,8 @@ Process EndToEnd::start(const Arguments& command, const std::string& input) {
 }
 
 Process EndToEnd::start_daemon(const Arguments& more) {
-  Arguments command = {kPuzzled, "--endpoint", endpoint_, "--database", database_};
+  Arguments command = daemon_prefix_;
+  command.insert(command.end(), {kPuzzled, "--endpoint", endpoint_, "--database", database_});
   command.insert(command.end(), more.begin(), more.end());
   Process daemon = start(command);
   EXPECT_EQ(ctl({"--connect-timeout", "60s", "workers"}).exit_code, 0);
@@ -51,7 +52,8 @@ Process EndToEnd::start_daemon(const Arguments& more) {
 }
 
 Process EndToEnd::start_test_worker(const Arguments& more) {
-  Arguments command = {kTestWorker, "--endpoint", worker_endpoint_};
+  Arguments command = worker_prefix_;
+  command.insert(command.end(), {kTestWorker, "--endpoint", worker_endpoint_});
   command.insert(command.end(), more.begin(), more.end());
   return start(command);
 }

@@ -64,6 +64,9 @@ class EndToEnd : public ::testing::Test {
   std::string endpoint_;
   std::string worker_endpoint_;
   std::string database_;
+  // What daemons and workers are started with, such as {"ip", "netns", "exec", NAME}.
+  Arguments daemon_prefix_;
+  Arguments worker_prefix_;
 };
 
 // Bishops files in which every case is quick: `cases` lines, the end mark.

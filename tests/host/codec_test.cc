@@ -85,6 +85,8 @@ TEST(Codec, ReadsEveryMessage) {
   EXPECT_EQ(read_as<event::BrokerHeartbeat>(m).boot, Boot{6});
   m.mutable_refused()->set_message("no");
   EXPECT_EQ(read_as<event::Refused>(m).text, "no");
+  m.mutable_refused()->set_message("no\x1b[2J\n");  // it is logged, perhaps on a terminal
+  EXPECT_EQ(read_as<event::Refused>(m).text, "no\\x1b[2J\\x0a");
   m.mutable_drain();
   read_as<event::Drain>(m);
   const DispatchPtr d = read_as<event::Dispatched>(good_dispatch()).dispatch;

@@ -38,6 +38,7 @@ Event parse_dispatch(const Words& words) {
   dispatch->lease = words.lease();
   dispatch->attempt = words.small("attempt", 1);
   dispatch->case_count = words.small("cases", 1);
+  dispatch->alone = words.values.contains("alone");
   return event::Dispatched{std::move(dispatch)};
 }
 

@@ -3,7 +3,7 @@
 // Events, each after a time in milliseconds ("12 welcome boot=1"):
 //   tick  connected  drain  terminate  refused text=T
 //   welcome boot=B interval=MS liveness=MS   broker-heartbeat boot=B
-//   dispatch lease=L cases=N [boot=B] [attempt=A]
+//   dispatch lease=L cases=N [boot=B] [attempt=A] [alone]
 //   stored lease=L part=P [boot=B]   stale lease=L [boot=B]   revoke leases=L,L [boot=B]
 //   results slot=S lease=L bytes=N [finished]   returned slot=S lease=L first=P count=N
 //   late slot=S lease=L   progress slot=S lease=L position=P value=V

@@ -58,6 +58,32 @@ TEST(Session, WaitingLeasesRunInOrderOnWhicheverSlotIsFree) {
       contains(s.step("31 results slot=1 lease=9 bytes=9 finished"), "start slot=1 lease=4"));
 }
 
+// If a worker dies of a suspect, it must be known that it was this one.
+TEST(Session, ASuspectRunsBesideNothingElse) {
+  TextSession s("options slots=3");
+  s.connect();
+  s.step("20 dispatch lease=1");
+  s.step("20 dispatch lease=2 alone");
+  EXPECT_EQ(s.session.capacity(), 2U) << "what would wait behind it is better off elsewhere";
+  EXPECT_TRUE(contains(s.step("20 dispatch lease=3"), "send Return boot=1 lease=3"));
+  EXPECT_TRUE(
+      contains(s.step("30 results slot=0 lease=1 bytes=9 finished"), "start slot=0 lease=2"));
+  EXPECT_EQ(s.session.capacity(), 2U);
+  EXPECT_FALSE(contains(s.step("40 dispatch lease=4"), "start"));
+  EXPECT_TRUE(
+      contains(s.step("50 results slot=0 lease=2 bytes=9 finished"), "start slot=0 lease=4"));
+  EXPECT_EQ(s.session.capacity(), 6U);
+}
+
+TEST(Session, NothingWaitsBehindASuspectThatTakesLong) {
+  TextSession s("options slots=2");
+  s.connect();
+  s.step("20 dispatch lease=1 alone");
+  s.step("20 dispatch lease=2");
+  EXPECT_TRUE(contains(s.step("300 late slot=0 lease=1"), "send Return boot=1 lease=2"));
+  EXPECT_EQ(s.session.capacity(), 1U);
+}
+
 TEST(Session, TooManyUnansweredResultsStopNewLeases) {
   TextSession s("options slots=1 kept=100");
   s.connect();

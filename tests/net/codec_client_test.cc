@@ -124,10 +124,46 @@ TEST(ClientCodec, DecodesQueries) {
   request.mutable_list_files()->set_job(3);
   request.mutable_list_files()->set_after_file(6);
   EXPECT_EQ(query_of<query::ListFiles>(request).after_file, 6U);
-  request.mutable_list_workers();
+  request.mutable_list_workers()->set_after(4);
   EXPECT_EQ(std::get<codec::ListWorkers>(decode(request)).request, 1U);
+  EXPECT_EQ(std::get<codec::ListWorkers>(decode(request)).after, WorkerNo{4});
+  EXPECT_EQ(std::get<codec::ListWorkers>(decode(request)).rows, CodecOptions{}.page_rows);
   request.mutable_get_version();
   EXPECT_EQ(std::get<codec::GetVersion>(decode(request)).request, 1U);
+}
+
+TEST(ClientCodec, DecodesChecksAndBackups) {
+  proto::ClientRequest request;
+  request.set_id(3);
+  proto::Check& check = *request.mutable_check();
+  check.add_cursor(1);
+  check.add_cursor(UINT64_MAX);
+  EXPECT_EQ(query_of<query::Check>(request).cursor, (std::vector<std::uint64_t>{1, UINT64_MAX}));
+  check.set_broker(true);
+  EXPECT_EQ(std::get<codec::CheckBroker>(decode(request)).after.value, 1U);
+  for (int i = 0; i < 100; ++i) check.add_cursor(1);
+  expect_error(request, ErrorCode::kInvalidArgument, "cursor");
+
+  proto::Backup& backup = *request.mutable_backup();
+  backup.set_path("/backups/a.db");
+  backup.set_token(test::bytes16('t'));
+  backup.set_force(true);
+  const auto decoded = std::get<codec::Backup>(decode(request));
+  EXPECT_EQ(decoded.request, 3U);
+  EXPECT_EQ(decoded.path, "/backups/a.db");
+  EXPECT_TRUE(decoded.force);
+  EXPECT_EQ(decoded.token[15], 't');
+  for (const std::string path : {"", "a.db", "../a.db", "/a\nb", "/\x1b[31m"}) {
+    backup.set_path(path);
+    expect_error(request, ErrorCode::kInvalidArgument, "path");
+  }
+  backup.set_path(std::string("/a\0b", 4));
+  expect_error(request, ErrorCode::kInvalidArgument, "path");
+  backup.set_path("/" + std::string(wire::kPathBytesMax, 'a'));
+  expect_error(request, ErrorCode::kInvalidArgument, "path");
+  backup.set_path("/backups/a.db");
+  backup.set_token("short");
+  expect_error(request, ErrorCode::kInvalidArgument, "token");
 }
 
 TEST(ClientCodec, RefusesEveryFieldOutOfRange) {
@@ -334,11 +370,17 @@ TEST(ClientCodec, EncodesTheOtherAnswers) {
   WorkerView worker;
   worker.name = "w1";
   worker.solvers = {"bishops/staircase"};
-  EXPECT_EQ(parse(codec::encode(1, std::vector{worker})).workers_page().workers(0).solvers(0),
-            "bishops/staircase");
-  const auto version = parse(codec::encode(1, codec::DaemonFacts{1, 2, {3}, "db"}, "disk full"));
+  const WorkersPage workers{.workers = {worker}, .more = true, .next_after = {5}};
+  const auto listed = parse(codec::encode(1, workers)).workers_page();
+  EXPECT_EQ(listed.workers(0).solvers(0), "bishops/staircase");
+  EXPECT_TRUE(listed.more());
+  EXPECT_EQ(listed.next_after(), 5U);
+  const auto version =
+      parse(codec::encode(1, codec::DaemonFacts{1, 2, {3}, "db"},
+                          codec::DaemonLoad{.intake_paused = "disk full", .reader_age_ms = 17}));
   EXPECT_EQ(version.version().boot(), 3U);
   EXPECT_EQ(version.version().intake_paused(), "disk full");
+  EXPECT_EQ(version.version().load().reader_age_ms(), 17U);
 }
 
 TEST(ClientCodec, AnAnswerOverTheMessageLimitIsAnError) {

@@ -10,6 +10,7 @@
 
 #include "proto/client.pb.h"
 #include "proto/common.pb.h"
+#include "proto/worker.pb.h"
 
 namespace puzzled::wire {
 namespace {
@@ -66,6 +67,32 @@ TEST(Frame, EveryFaultHasItsOwnError) {
   EXPECT_EQ(decode_request(good, good.size()), DecodeError::kNone);
   EXPECT_EQ(decode_request(good, good.size() - 1), DecodeError::kTooLarge);
   EXPECT_EQ(decode_request(with(kHeaderBytes, '\xff')), DecodeError::kMalformed);
+}
+
+// Two bytes of a frame become an object each.
+TEST(Frame, AFieldOfTwoBytesIsNotRepeatedForEver) {
+  const auto ready_with = [](std::size_t offers) {
+    proto::FromWorker message;
+    for (std::size_t i = 0; i < offers; ++i) message.mutable_ready()->add_offers();
+    return encode(Role::kWorker, message);
+  };
+  const auto decode_ready = [](const std::string& frame) {
+    proto::FromWorker decoded;
+    return decode(frame, Role::kWorker, kMessageBytesMax, decoded);
+  };
+  EXPECT_EQ(decode_ready(ready_with(kFieldsMax - 1)), DecodeError::kNone);
+  EXPECT_EQ(decode_ready(ready_with(kFieldsMax)), DecodeError::kTooManyFields);
+  // Unknown fields cost as much, and a message may come in pieces.
+  std::string pieces;
+  for (std::size_t i = 0; i < kFieldsMax / 2; ++i) pieces += "\x0a\x02\x2a\x00"s;
+  const auto length = static_cast<std::uint32_t>(pieces.size());
+  std::string frame = "PZLDw\x01\x00\x00"s;
+  for (unsigned i = 0; i < 4; ++i) frame.push_back(static_cast<char>(length >> (8 * i)));
+  EXPECT_EQ(decode_ready(frame + pieces), DecodeError::kNone);
+  frame[8] = static_cast<char>(length + 2);
+  EXPECT_EQ(decode_ready(frame + pieces + "\xf8\x01"), DecodeError::kMalformed);
+  pieces += "\x0a\x00"s;
+  EXPECT_EQ(decode_ready(frame + pieces), DecodeError::kTooManyFields);
 }
 
 TEST(Frame, EveryErrorIsDescribedInItsOwnWords) {

@@ -28,7 +28,18 @@ void Daemon::start() {
   broker_ = std::make_unique<Broker>(params_.broker, std::move(recovery));
   disk_.open([this](Report report) { handle(std::move(report)); });
   network_.bind([this](Event event) { step(std::move(event)); });
+  swept_ = {};
+  sweep_again();
   step(event::Tick{});
+}
+
+void Daemon::sweep_again() {
+  if (!sweeps_) return;
+  sim_.after(params_.sweep_ms, [this, started = started_] {
+    if (started != started_) return;
+    step(event::Sweep{.after = swept_, .durable_steps = durable_step_});
+    sweep_again();
+  });
 }
 
 void Daemon::crash() {
@@ -88,13 +99,23 @@ void Daemon::one_step(Event event) {
   Effects effects;
   broker_->step(now(), std::move(mutated), effects);
   broker_->check_invariants();
+  if (std::holds_alternative<event::Sweep>(event)) {
+    swept_ = effects.swept;
+    findings_ += effects.findings.size();
+    // The sweeper is a second opinion: without a lost wake-up there is nothing to find.
+    const bool may_find = mutant_.is(Mutation::kLoadLost) || mutant_.is(Mutation::kDurableLost);
+    if (!effects.findings.empty() && !may_find) {
+      throw Violation{1, "the sweeper found: " + effects.findings.front().text};
+    }
+  }
   sim_.note(5, effects.step, [&] {
     std::string text = "daemon: " + describe(event) + "\n" + describe(effects);
     text.pop_back();
     return text;
   });
-  for (const std::size_t size : {effects.records.size(), effects.now.size(),
-                                 effects.when_durable.size(), effects.loads.size()}) {
+  for (const std::size_t size :
+       {effects.records.size(), effects.now.size(), effects.when_durable.size(),
+        effects.loads.size(), effects.comparisons.size()}) {
     sim_.fold(size);
   }
   mutant_.change(event, effects);
@@ -108,10 +129,11 @@ void Daemon::one_step(Event event) {
 }
 
 void Daemon::carry_out(Effects& effects) {
-  if (!effects.records.empty() || !effects.loads.empty()) {
+  if (!effects.records.empty() || !effects.loads.empty() || !effects.comparisons.empty()) {
     ++last_sequence_;
     if (!effects.records.empty()) submitted_.push_back({last_sequence_, effects.step});
-    disk_.submit({last_sequence_, std::move(effects.records), std::move(effects.loads)});
+    disk_.submit({last_sequence_, std::move(effects.records), std::move(effects.loads),
+                  std::move(effects.comparisons)});
   }
   oracle_.check_dispatches(effects);
   std::vector<Send> sends;
@@ -154,6 +176,9 @@ void Daemon::arm() {
 // ---- The store's reports.
 
 void Daemon::handle(Report report) {
+  // The shell knows of a commit even if the broker does not hear of it.
+  lose_next_ = mutant_.loses(report);
+  if (lose_next_ && std::holds_alternative<event::ChunkLoaded>(report)) return;
   std::visit([this](const auto& what) { on(what); }, report);
 }
 
@@ -169,7 +194,7 @@ void Daemon::on(const Committed& committed) {
     held_.pop_front();
     send(one);
   }
-  step(event::RecordsDurable{durable_step_});
+  if (!std::exchange(lose_next_, false)) step(event::RecordsDurable{durable_step_});
 }
 
 }  // namespace puzzled::sim

@@ -16,19 +16,22 @@ namespace puzzled::sim {
 class Daemon {
  public:
   Daemon(Sim& sim, const Params& params, Network& network, Disk& disk, Oracle& oracle,
-         Mutation mutation)
+         Mutation mutation, bool sweeps)
       : sim_(sim),
         params_(params),
         network_(network),
         disk_(disk),
         oracle_(oracle),
-        mutant_(mutation, oracle, disk) {}
+        mutant_(mutation, oracle, disk),
+        sweeps_(sweeps) {}
 
   void start();
   void crash();      // comes back by itself
   void terminate();  // drains, then the same
   void jump_wall(std::int64_t ms) { wall_offset_ms_ += ms; }
 
+  // What the sweeper has found, in all boots.
+  [[nodiscard]] std::uint64_t findings() const { return findings_; }
   [[nodiscard]] bool up() const { return broker_ != nullptr; }
   [[nodiscard]] bool idle() const { return up() && broker_->leases() == 0 && disk_.idle(); }
 
@@ -50,10 +53,12 @@ class Daemon {
   void on(const Committed& committed);
   void on(const StoreFailed&) { crash(); }
   void on(const event::ChunkLoaded& loaded) { step(loaded); }
+  void on(const event::ChunkCompared& compared) { step(compared); }
   void on(const event::IntakePaused& paused) { step(paused); }
   void on(const event::IntakeResumed& resumed) { step(resumed); }
   void end();
   void end_if_drained();
+  void sweep_again();
   void arm();
   [[nodiscard]] Now now() const;
 
@@ -63,6 +68,10 @@ class Daemon {
   Disk& disk_;
   Oracle& oracle_;
   Mutant mutant_;
+  bool sweeps_;
+  bool lose_next_ = false;
+  JobId swept_;
+  std::uint64_t findings_ = 0;
 
   std::unique_ptr<Broker> broker_;
   std::uint64_t started_ = 0;  // tells events of this process from those of earlier ones

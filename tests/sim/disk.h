@@ -19,13 +19,14 @@ struct Work {  // of one step
   std::uint64_t sequence = 0;
   std::vector<Record> records;
   std::vector<LoadChunk> loads;
+  std::vector<CompareChunk> comparisons;
 };
 struct Committed {
   std::uint64_t sequence = 0;
 };
 struct StoreFailed {};
-using Report = std::variant<Committed, StoreFailed, event::ChunkLoaded, event::IntakePaused,
-                            event::IntakeResumed>;
+using Report = std::variant<Committed, StoreFailed, event::ChunkLoaded, event::ChunkCompared,
+                            event::IntakePaused, event::IntakeResumed>;
 
 class Disk {
  public:

@@ -27,13 +27,14 @@ struct Shared {
 void run_until_failure(Shared& shared, std::uint64_t last, std::uint64_t stride,
                        const Settings& settings) {
   for (; shared.next <= last && !shared.stop; shared.next += stride) {
-    World world(shared.next, settings.mutation, 0);
+    World world(shared.next, settings.mutation, settings.sweeps, 0);
     world.run(settings.steps);
     Totals& totals = shared.totals;
     ++totals.seeds;
     totals.events += world.sim().events;
     totals.cases += world.cases_done();
     totals.simulated_ms += static_cast<std::uint64_t>(world.sim().now_ms);
+    totals.findings += world.findings();
     totals.hash += world.sim().hash;
   }
 }
@@ -105,6 +106,7 @@ Totals run_seeds(Range seeds, const Settings& settings, unsigned jobs, std::uint
     totals.events += shared[i].totals.events;
     totals.cases += shared[i].totals.cases;
     totals.simulated_ms += shared[i].totals.simulated_ms;
+    totals.findings += shared[i].totals.findings;
     totals.hash += shared[i].totals.hash;
   }
   ::munmap(memory, sizeof(Shared) * jobs);
@@ -113,7 +115,7 @@ Totals run_seeds(Range seeds, const Settings& settings, unsigned jobs, std::uint
 }
 
 int replay(std::uint64_t seed, const Settings& settings, std::size_t lines_max) {
-  World world(seed, settings.mutation, lines_max);
+  World world(seed, settings.mutation, settings.sweeps, lines_max);
   g_running = &world.sim();
   std::signal(SIGABRT, on_abort);
   int code = 0;

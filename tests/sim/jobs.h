@@ -16,12 +16,14 @@ struct Range {  // both included
 struct Settings {
   std::uint64_t steps = 0;
   Mutation mutation = Mutation::kNone;
+  bool sweeps = true;  // the daemon's sweeper works
 };
 struct Totals {
   std::uint64_t seeds = 0;
   std::uint64_t events = 0;
   std::uint64_t cases = 0;  // that got a result
   std::uint64_t simulated_ms = 0;
+  std::uint64_t findings = 0;         // of the sweeper
   std::uint64_t hash = 0;             // of the hashes of all seeds, in any order
   std::vector<std::uint64_t> failed;  // ascending
 };

@@ -23,6 +23,7 @@ struct Arguments {
   std::size_t lines = 1'000'000;
   std::uint64_t failures = 1;
   std::string mutation;
+  bool no_sweep = false;
   bool list_mutations = false;
 };
 
@@ -37,7 +38,8 @@ std::optional<Range> parse_range(const std::string& text) {
 }
 
 int run(const Arguments& arguments) {
-  Settings settings{.steps = arguments.steps, .mutation = Mutation::kNone};
+  Settings settings{
+      .steps = arguments.steps, .mutation = Mutation::kNone, .sweeps = !arguments.no_sweep};
   if (!arguments.mutation.empty()) {
     const auto mutation = find_mutation(arguments.mutation);
     if (!mutation) {
@@ -59,9 +61,10 @@ int run(const Arguments& arguments) {
     replay_apart(totals.failed.front(), settings, kLinesOfFailure);
     std::printf("failed seeds:");
     for (const std::uint64_t seed : totals.failed) std::printf(" %" PRIu64, seed);
-    std::printf("\nagain, with all events: puzzle-sim --seed %" PRIu64 " --steps %" PRIu64 "%s%s\n",
-                totals.failed.front(), arguments.steps,
-                arguments.mutation.empty() ? "" : " --mutate ", arguments.mutation.c_str());
+    std::printf(
+        "\nagain, with all events: puzzle-sim --seed %" PRIu64 " --steps %" PRIu64 "%s%s%s\n",
+        totals.failed.front(), arguments.steps, arguments.mutation.empty() ? "" : " --mutate ",
+        arguments.mutation.c_str(), arguments.no_sweep ? " --no-sweep" : "");
   }
   std::printf("%" PRIu64 " seeds, %zu failed; %" PRIu64 " events, %" PRIu64 " cases, %" PRIu64
               " simulated hours, traces %016" PRIx64 "\n",
@@ -89,6 +92,7 @@ int main(int argc, char** argv) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   app.add_option("--mutate", arguments.mutation, "Breaks a rule on purpose: the exit code is 1");
+  app.add_flag("--no-sweep", arguments.no_sweep, "The daemon's sweeper does nothing");
   app.add_flag("--list-mutations", arguments.list_mutations, "Lists them and what they break");
   try {
     app.parse(argc, argv);

@@ -63,6 +63,8 @@ void Mutant::change(Event& event) const {
     if (is(Mutation::kResultsSwapped) && results.size() >= 2) {
       std::swap(results[0].position, results[1].position);
     }
+  } else if (auto* compared = std::get_if<event::ChunkCompared>(&event)) {
+    compared->same = compared->same || is(Mutation::kOtherAccepted);
   } else if (auto* beat = std::get_if<event::WorkerHeartbeat>(&event)) {
     if (is(Mutation::kCreditLost)) beat->capacity = 0;
     if (is(Mutation::kCreditExceeded)) beat->capacity += 2;
@@ -73,6 +75,17 @@ void Mutant::change(Event& event) const {
       for (event::BusySlot& slot : beat->slots) slot.position = slot.position > 0 ? 0 : 1;
     }
   }
+}
+
+bool Mutant::loses(const Report& report) {
+  constexpr std::uint64_t kOneOf = 3;
+  // Each of these costs as long as the sweeper waits before it asks again: only a few.
+  constexpr std::uint64_t kLoadsMax = 12;
+  if (is(Mutation::kLoadLost) && std::holds_alternative<event::ChunkLoaded>(report)) {
+    return ++reports_ % kOneOf == 0 && reports_ <= kLoadsMax;
+  }
+  return is(Mutation::kDurableLost) && std::holds_alternative<Committed>(report) &&
+         ++reports_ % kOneOf == 0;
 }
 
 void Mutant::change(const Event& event, Effects& effects) const {

@@ -35,6 +35,10 @@ enum class Mutation : std::uint8_t {
   kStaleLost,
   kResultsSwapped,
   kChargeInnocent,
+  // Lost wake-ups, which the sweeper repairs.
+  kLoadLost,
+  kDurableLost,
+  kOtherAccepted,
 };
 
 struct MutationName {
@@ -62,6 +66,9 @@ inline constexpr auto kMutations = std::to_array<MutationName>({
     {Mutation::kStaleLost, "stale-lost", "a worker hears that a lease is no longer its own"},
     {Mutation::kResultsSwapped, "results-swapped", "a result belongs to its position"},
     {Mutation::kChargeInnocent, "charge-innocent", "a death is charged to the case being solved"},
+    {Mutation::kLoadLost, "load-lost", "the store answers every load"},
+    {Mutation::kDurableLost, "durable-lost", "the broker hears what is on the disk"},
+    {Mutation::kOtherAccepted, "other-accepted", "other content under a known number is refused"},
 });
 
 std::optional<Mutation> find_mutation(std::string_view name);
@@ -78,12 +85,15 @@ class Mutant {
   void change(Event& event) const;
   // Between the broker, which was told `event`, and its shell.
   void change(const Event& event, Effects& effects) const;
+  // Whether the store's report is lost on its way to the broker: one of a few.
+  bool loses(const Report& report);
 
  private:
   void hurry(Effects& effects) const;
   void let_through(const event::WorkerResults& results, Effects& effects) const;
 
   Mutation mutation_;
+  std::uint64_t reports_ = 0;
   const Oracle& oracle_;
   const Disk& disk_;
 };

@@ -74,8 +74,7 @@ void Oracle::reply(const Asked& asked, const message::ChunkAccepted& m) {
   const JobRow& row = promised_row(asked);
   require(m.chunk_no == asked.chunk_no && m.chunk_no < row.chunks.size(), 6,
           [&] { return "chunk " + std::to_string(m.chunk_no) + " is accepted, but not durable"; });
-  // Of a sealed job the digest was compared; single chunks are no longer.
-  require(row.sealed || row.chunks[m.chunk_no].hash == asked.hash, 7,
+  require(row.chunks[m.chunk_no].hash == asked.hash, 7,
           [] { return "another chunk was accepted under a known number"; });
   told(row).chunks = std::max(told(row).chunks, m.chunk_no + 1);
 }

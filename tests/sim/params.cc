@@ -21,6 +21,7 @@ void draw_broker(Random& random, Params& p) {
   random.draw(b.upload_expiry_ms, 4'000, 60'000);
   random.draw(b.undurable_results_bytes_max, 100, 1'000'000);
   if (random.one_in(4)) random.draw(b.worker_leases_max, 1, 4);
+  if (random.one_in(3)) random.draw(b.step_work_max, 1, 8);
 }
 
 void draw_session(Random& random, Params& p) {
@@ -71,6 +72,9 @@ Params Params::draw(Random& random) {
   random.draw(p.commit_steps, 1, 200);
   random.draw(p.disk_retry_ms, 1, 200);
   random.draw(p.drain_ms, 1, 1'000);
+  random.draw(p.sweep_ms, 1, 1'000);
+  // The simulated store answers within the time of some commits, or after the disk was full.
+  p.broker.load_wait_ms = 20'000;
 
   p.crash_every_ms = maybe_every(random, 200, 10'000);
   p.drain_every_ms = maybe_every(random, 500, 20'000);

@@ -36,6 +36,7 @@ struct Params {
   std::int64_t commit_ms = 0;     // at most, of a transaction
   std::int64_t commit_steps = 0;  // at most, in a transaction
   std::int64_t disk_retry_ms = 0;
+  std::int64_t sweep_ms = 0;  // between the steps of the sweeper
   std::int64_t drain_ms = 0;  // the daemon ends after that whatever runs
 
   // Mean times between faults of a kind; 0: none in this run.

@@ -14,7 +14,7 @@ constexpr std::uint64_t kSteps = 2'000;
 constexpr unsigned kJobs = 2;
 
 std::uint64_t trace_of(std::uint64_t seed, std::size_t lines_max) {
-  World world(seed, Mutation::kNone, lines_max);
+  World world(seed, Mutation::kNone, true, lines_max);
   world.run(kSteps);
   return world.sim().hash;
 }
@@ -33,14 +33,31 @@ TEST(Simulation, ASeedReplaysExactly) {
 // Whatever of them meets nothing of its kind within so many seeds tests little.
 class Mutations : public testing::TestWithParam<MutationName> {};
 
+bool is_repaired(Mutation mutation) {
+  return mutation == Mutation::kLoadLost || mutation == Mutation::kDurableLost;
+}
+
 TEST_P(Mutations, IsCaught) {
   const Totals totals = run_seeds({.first = 1, .last = 1'000},
-                                  {.steps = kSteps, .mutation = GetParam().mutation}, kJobs, 1);
+                                  {.steps = kSteps,
+                                   .mutation = GetParam().mutation,
+                                   .sweeps = !is_repaired(GetParam().mutation)},
+                                  kJobs, 1);
   EXPECT_FALSE(totals.failed.empty()) << "nothing notices when this is broken: " << GetParam().rule;
   if (!totals.failed.empty()) {
     std::printf("caught with seed %llu of %llu\n",
                 static_cast<unsigned long long>(totals.failed.front()),
                 static_cast<unsigned long long>(totals.seeds));
+  }
+}
+
+// What is noticed without the sweeper does no harm with it.
+TEST(Simulation, LostWakeUpsAreRepairedBySweeps) {
+  for (const Mutation mutation : {Mutation::kLoadLost, Mutation::kDurableLost}) {
+    const Totals totals =
+        run_seeds({.first = 1, .last = 200}, {.steps = kSteps, .mutation = mutation}, kJobs, 1);
+    EXPECT_TRUE(totals.failed.empty()) << "seed " << totals.failed.front();
+    EXPECT_GT(totals.findings, 100U) << "there was something to repair";
   }
 }
 

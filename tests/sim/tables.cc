@@ -142,7 +142,10 @@ void Tables::add(const record::InsertAttempt& r) {
 }
 
 void Tables::add(const record::RetractAttempt& r) {
-  std::erase_if(open_row(r.job).attempts, [&](const RecoveredAttempt& attempt) {
+  // Others may have graded the case, and finished the job, before its worker came back.
+  const auto job = jobs.find(r.job);
+  require(job != jobs.end(), 0, [] { return "a charge is taken back in no job"; });
+  std::erase_if(job->second.attempts, [&](const RecoveredAttempt& attempt) {
     return attempt.case_no == r.case_no && attempt.start_id == r.start_id;
   });
 }
@@ -194,6 +197,16 @@ event::ChunkLoaded Tables::load(const LoadChunk& load) const {
     if (chunk.done[i]) loaded.done.push_back(i);
   }
   return loaded;
+}
+
+event::ChunkCompared Tables::compare(const CompareChunk& compare) const {
+  const JobRow* job = find(compare.job);
+  require(job != nullptr && compare.chunk_no < job->chunks.size(), 6,
+          [&] { return "a chunk of " + name(compare.job) + " is compared that is not stored"; });
+  return {.peer = compare.peer,
+          .request = compare.request,
+          .chunk_no = compare.chunk_no,
+          .same = job->chunks[compare.chunk_no].hash == compare.hash};
 }
 
 }  // namespace puzzled::sim

@@ -51,6 +51,7 @@ class Tables {
   // As daemon/store/recovery.cc reads it. The boot number is raised by the caller.
   [[nodiscard]] Recovery recover() const;
   [[nodiscard]] event::ChunkLoaded load(const LoadChunk& load) const;
+  [[nodiscard]] event::ChunkCompared compare(const CompareChunk& compare) const;
 
  private:
   JobRow& open_row(JobId job);

@@ -11,13 +11,13 @@ constexpr std::uint64_t kLookEvery = 32;  // events, between looks whether all i
 
 }  // namespace
 
-World::World(std::uint64_t seed, Mutation mutation, std::size_t lines_max)
+World::World(std::uint64_t seed, Mutation mutation, bool sweeps, std::size_t lines_max)
     : sim_(seed, lines_max),
       params_(Params::draw(sim_.random)),
       network_(sim_, params_),
       disk_(sim_, params_),
       oracle_(sim_, params_, disk_),
-      daemon_(sim_, params_, network_, disk_, oracle_, mutation) {
+      daemon_(sim_, params_, network_, disk_, oracle_, mutation, sweeps) {
   std::int64_t poison = params_.poison;
   for (std::int64_t i = 1; i <= params_.clients; ++i) {
     plans_.push_back(Plan::draw(sim_, params_, static_cast<std::uint32_t>(i), poison));

@@ -21,13 +21,14 @@ namespace puzzled::sim {
 
 class World {
  public:
-  World(std::uint64_t seed, Mutation mutation, std::size_t lines_max);
+  World(std::uint64_t seed, Mutation mutation, bool sweeps, std::size_t lines_max);
 
   // `steps` events with faults, then the rest. Throws Violation.
   void run(std::uint64_t steps);
 
   [[nodiscard]] const Sim& sim() const { return sim_; }
   [[nodiscard]] std::uint64_t cases_done() const;
+  [[nodiscard]] std::uint64_t findings() const { return daemon_.findings(); }
 
  private:
   void begin_faults();

@@ -26,7 +26,7 @@ constexpr std::uint32_t kCases = 20;  // of one transaction
       results.push_back({.case_no = first + k, .chunk_no = i, .answer = std::string(500, 'a')});
     }
     write(*store, {insert_chunk(1, i, first, kCases), insert_results(1, results)});
-    store->checkpoint_if_due();
+    store->log().checkpoint_if_due();
     if (::write(acknowledge, "x", 1) != 1) _exit(0);
   }
 }

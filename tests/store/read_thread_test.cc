@@ -50,6 +50,7 @@ TEST(ReadThreadTest, AFailedReadSaysSo) {
   const auto answers = thread.take();
   ASSERT_EQ(answers.size(), 1U);
   EXPECT_NE(answers[0].error, "");
+  EXPECT_TRUE(answers[0].is_damaged) << "a table of ours that is gone is no passing trouble";
 }
 
 TEST(ReadThreadTest, EndsWithQuestionsLeft) {

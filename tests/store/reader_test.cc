@@ -21,7 +21,7 @@ class ReaderTest : public ::testing::Test {
   TemporaryFolder folder_;
   std::string path_ = folder_.file("puzzled.db");
   std::unique_ptr<Store> store_ = Store::open(path_, {});
-  Reader reader_{path_, {}};
+  Reader reader_{path_, unhurried()};
 };
 
 TEST_F(ReaderTest, AnUnknownJobIsNotFound) {
@@ -80,6 +80,35 @@ TEST_F(ReaderTest, JobsNewestFirstInPages) {
   EXPECT_TRUE(ask<query::JobsPage>(query::ListJobs{.before = 1, .limit = 3}).jobs.empty());
   EXPECT_EQ(ask<query::JobsPage>(query::ListJobs{.before = UINT64_MAX, .limit = 9}).jobs.size(),
             5U);
+}
+
+TEST_F(ReaderTest, PagesThatHaveNoTimeStillGetOn) {
+  StoreOptions hurried;
+  hurried.snapshot_ms_max = 0;
+  Reader reader(path_, hurried);
+  for (std::uint64_t job = 1; job <= 5; ++job) write(*store_, {insert_job(job)});
+  query::ListJobs jobs{.before = 0, .limit = 100};
+  std::vector<std::uint64_t> seen;
+  for (bool more = true; more && seen.size() < 6;) {
+    const auto page = std::get<query::JobsPage>(reader.answer(jobs));
+    ASSERT_EQ(page.jobs.size(), 1U);
+    seen.push_back(page.jobs.front().job.value);
+    jobs.before = seen.back();
+    more = page.more;
+  }
+  EXPECT_EQ(seen, (std::vector<std::uint64_t>{5, 4, 3, 2, 1}));
+
+  write(*store_, {insert_chunk(5, 0, 1, 3, 1, {{"a", 1, 1}, {"b", 2, 1}, {"c", 3, 1}})});
+  query::ListFiles files{.job = {5}, .after_file = 0, .limit = 100};
+  std::string paths;
+  for (bool more = true; more && paths.size() < 4;) {
+    const auto page = std::get<query::FilesPage>(reader.answer(files));
+    ASSERT_EQ(page.files.size(), 1U);
+    paths += page.files.front().path;
+    files.after_file = page.next_after;
+    more = page.more;
+  }
+  EXPECT_EQ(paths, "abc");
 }
 
 TEST_F(ReaderTest, ACaseWithItsHistory) {

@@ -26,6 +26,22 @@ TEST_F(StoreTest, LoadsAChunkAsItWasGiven) {
   EXPECT_TRUE(loaded.done.empty());
 }
 
+TEST_F(StoreTest, ComparesTheHashOfAChunk) {
+  write(*store_, {insert_job(1), insert_chunk(1, 0, 1, 3)});
+  const CompareChunk compare{
+      .peer = {4}, .request = 5, .job = {1}, .chunk_no = 0, .hash = 0xf000000000000000ULL};
+  const event::ChunkCompared same = store_->compare_chunk(compare);
+  EXPECT_EQ(same.peer, PeerId{4});
+  EXPECT_EQ(same.request, 5U);
+  EXPECT_EQ(same.chunk_no, 0U);
+  EXPECT_TRUE(same.same);
+  CompareChunk other = compare;
+  other.hash += 1;
+  EXPECT_FALSE(store_->compare_chunk(other).same);
+  other.chunk_no = 1;
+  EXPECT_THROW(store_->compare_chunk(other), sqlite::Error);
+}
+
 TEST_F(StoreTest, ALoadSeesTheOpenTransaction) {
   const LoadChunk load{
       .job = {1}, .chunk_no = 0, .first_case = {1}, .case_count = 4, .with_done = true};
@@ -125,8 +141,8 @@ TEST_F(StoreTest, MovesTheLogIntoTheDatabase) {
   std::uint64_t largest = 0;
   for (ChunkNo i = 0; i < 200; ++i) {
     write(*store_, {insert_chunk(1, i, 1 + i * std::uint64_t{50}, 50)});
-    store_->checkpoint_if_due();
-    largest = std::max(largest, store_->wal_bytes());
+    store_->log().checkpoint_if_due();
+    largest = std::max(largest, store_->log().bytes());
   }
   EXPECT_LT(largest, 256U << 10U);
   EXPECT_GT(largest, 0U);

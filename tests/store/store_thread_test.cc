@@ -7,87 +7,12 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <condition_variable>
 #include <filesystem>
-#include <fstream>
-#include <mutex>
 
-#include "tests/store/support.h"
+#include "tests/store/store_thread_fixture.h"
 
 namespace puzzled {
 namespace {
-
-// Waits for reports as the reactor does. The time limit only ends a test that hangs.
-class Waiter {
- public:
-  void wake() {
-    const std::lock_guard lock(mutex_);
-    ++wakes_;
-    changed_.notify_one();
-  }
-  template <class Until>
-  bool wait(const Until& until) {
-    for (;;) {
-      if (until()) return true;
-      std::unique_lock lock(mutex_);
-      if (!changed_.wait_for(lock, std::chrono::seconds(60), [&] { return wakes_ > seen_; })) {
-        return false;
-      }
-      seen_ = wakes_;
-    }
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::uint64_t wakes_ = 0;
-  std::uint64_t seen_ = 0;
-};
-
-class StoreThreadTest : public ::testing::Test {
- protected:
-  void start(const std::string& path, StoreOptions options = {}) {
-    options.lock_wait_ms = 10;
-    options.retry_ms = 5;
-    thread_ = std::make_unique<StoreThread>(Store::open(path, options), options,
-                                            [this] { waiter_.wake(); });
-  }
-  void start() { start(path_); }
-  template <class T>
-  [[nodiscard]] std::size_t count() const {
-    return static_cast<std::size_t>(std::ranges::count_if(
-        reports_, [](const auto& report) { return std::holds_alternative<T>(report); }));
-  }
-  template <class T>
-  [[nodiscard]] const T& first() const {
-    return std::get<T>(*std::ranges::find_if(
-        reports_, [](const auto& report) { return std::holds_alternative<T>(report); }));
-  }
-  [[nodiscard]] std::uint64_t durable() const {
-    std::uint64_t sequence = 0;
-    for (const auto& report : reports_) {
-      const auto* durable = std::get_if<StoreThread::Durable>(&report);
-      if (durable == nullptr) continue;
-      EXPECT_GT(durable->sequence, sequence);
-      sequence = durable->sequence;
-    }
-    return sequence;
-  }
-  template <class Until>
-  bool wait(const Until& until) {
-    return waiter_.wait([&] {
-      for (auto& report : thread_->take()) reports_.push_back(std::move(report));
-      return until();
-    });
-  }
-
-  TemporaryFolder folder_;
-  std::string path_ = folder_.file("puzzled.db");
-  Waiter waiter_;
-  std::vector<StoreThread::Report> reports_;
-  std::unique_ptr<StoreThread> thread_;
-};
 
 TEST_F(StoreThreadTest, DurableMeansThatAnotherConnectionSeesIt) {
   start();
@@ -121,6 +46,35 @@ TEST_F(StoreThreadTest, AQueueBecomesOneTransaction) {
   EXPECT_TRUE(wait([&] { return durable() == 50; }));
   // The try that was waiting for the lock may have begun with a part of it.
   EXPECT_LE(count<StoreThread::Durable>(), 2U);
+}
+
+TEST_F(StoreThreadTest, ASmallJobIsOneTransaction) {
+  StoreOptions options;
+  options.upload_linger_us = 600'000'000;  // without its seal it would hang
+  start(path_, options);
+  thread_->submit({.sequence = 1, .records = {insert_job(1)}, .loads = {}});
+  thread_->submit({.sequence = 2, .records = {insert_chunk(1, 0, 1, 3)}, .loads = {}});
+  thread_->submit({.sequence = 3, .records = {record::SealJob{{1}, 0, 1}}, .loads = {}});
+  EXPECT_TRUE(wait([&] { return durable() == 3; }));
+  EXPECT_EQ(count<StoreThread::Durable>(), 1U);
+}
+
+TEST_F(StoreThreadTest, NothingElseWaitsForAnUpload) {
+  StoreOptions options;
+  options.upload_linger_us = 600'000'000;
+  start(path_, options);
+  thread_->submit({.sequence = 1, .records = {insert_job(1)}, .loads = {}});
+  thread_->submit({.sequence = 2, .records = {insert_worker(1)}, .loads = {}});
+  EXPECT_TRUE(wait([&] { return durable() == 2; }));
+}
+
+TEST_F(StoreThreadTest, AnUploadIsWrittenAtTheEnd) {
+  StoreOptions options;
+  options.upload_linger_us = 600'000'000;
+  start(path_, options);
+  thread_->submit({.sequence = 1, .records = {insert_job(1)}, .loads = {}});
+  thread_.reset();
+  EXPECT_EQ(look(path_, "SELECT count(*) FROM jobs"), 1);
 }
 
 TEST_F(StoreThreadTest, ATransactionIsBoundedInRows) {

@@ -67,13 +67,17 @@ record::InsertWorker insert_worker(std::uint64_t worker) {
 record::InsertChunk insert_chunk(std::uint64_t job, ChunkNo chunk_no, std::uint64_t first_case,
                                  std::uint32_t count, std::uint64_t first_file_no,
                                  std::vector<FileEntry> files) {
+  ChunkCasesPtr cases = chunk_cases(first_case, count);
+  // What a client sends; with files it would cover them, too.
+  const std::uint64_t hash =
+      files.empty() ? wire::chunk_hash(cases->bytes, {}) : 0xf000000000000000ULL + chunk_no;
   return {.job = {job},
           .chunk_no = chunk_no,
           .first_case = {first_case},
-          .cases = chunk_cases(first_case, count),
+          .cases = std::move(cases),
           .first_file_no = first_file_no,
           .files = std::move(files),
-          .hash = 0xf000000000000000ULL + chunk_no};
+          .hash = hash};
 }
 
 record::InsertResults insert_results(std::uint64_t job, const std::vector<Graded>& cases) {
@@ -117,6 +121,12 @@ void write(Store& store, const std::vector<Record>& records) {
 std::int64_t look(const std::string& path, const std::string& sql) {
   sqlite::Connection connection(path, sqlite::Connection::Mode::kReadOnly);
   return connection.integer(sql);
+}
+
+StoreOptions unhurried() {
+  StoreOptions options;
+  options.snapshot_ms_max = 3'600'000;
+  return options;
 }
 
 std::uint64_t test_seed() {

@@ -53,6 +53,9 @@ void write(Store& store, const std::vector<Record>& records);
 // The first column of the first row, by a connection of its own.
 std::int64_t look(const std::string& path, const std::string& sql);
 
+// Options with which no page ends because of its time.
+StoreOptions unhurried();
+
 // From PUZZLED_SEED, else drawn; printed either way.
 std::uint64_t test_seed();
 

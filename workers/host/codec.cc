@@ -12,6 +12,8 @@
 namespace puzzled::host {
 namespace {
 
+constexpr std::size_t kReasonBytesMax = 1'000;  // of what the broker says, for the log
+
 std::uint64_t number(Boot boot) { return static_cast<std::uint64_t>(boot); }
 std::uint64_t number(LeaseId lease) { return static_cast<std::uint64_t>(lease); }
 
@@ -138,7 +140,7 @@ std::variant<Event, std::string> decode_frame(std::string_view frame) {
     case proto::ToWorker::kHeartbeat:
       return event::BrokerHeartbeat{Boot{in.heartbeat().boot()}};
     case proto::ToWorker::kRefused:
-      return event::Refused{in.refused().message()};
+      return event::Refused{printable(in.refused().message(), kReasonBytesMax)};
     case proto::ToWorker::BODY_NOT_SET:
       break;
   }

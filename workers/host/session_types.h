@@ -35,7 +35,7 @@ struct Dispatch {
   std::string puzzle;
   std::string solver;
   Limits limits;
-  bool alone = false;  // every case in a solver process of its own
+  bool alone = false;  // nothing else runs in this worker meanwhile; in a fresh solver process
   std::uint32_t case_count = 0;
   std::string cases;  // a serialised CaseList of case_count cases
 };

@@ -92,9 +92,10 @@ constexpr auto kFrontStates = select_states<true>();
 constexpr auto kRearStates = select_states<false>();
 constexpr int kGapMax = kRearStates.back().gap;
 
-// Does not compile for a state that is not in the list.
+// As a constant, which does not compile for a state that is not in the list. (clang 14 refuses
+// consteval with the constants of a generic lambda.)
 template <std::size_t kSize>
-consteval std::size_t index_of(const std::array<State, kSize>& states, const State& s) {
+constexpr std::size_t index_of(const std::array<State, kSize>& states, const State& s) {
   std::size_t i = 0;
   while (!(states[i] == s)) ++i;
   return i;
@@ -103,7 +104,7 @@ consteval std::size_t index_of(const std::array<State, kSize>& states, const Sta
 // Calls `visit` with the constants 0, 1, … kCount - 1.
 template <std::size_t kCount, typename Visit>
 [[gnu::always_inline]] inline void unroll(Visit visit) {
-  [&]<std::size_t... kI>(std::index_sequence<kI...>) [[gnu::always_inline]] {
+  [&]<std::size_t... kI>(std::index_sequence<kI...>) __attribute__((always_inline)) {
     (visit(std::integral_constant<std::size_t, kI>{}), ...);
   }
   (std::make_index_sequence<kCount>{});
@@ -163,11 +164,13 @@ void fill_column(const Place& place, Column& column) {
         constexpr State kNext = after(kState, kJump);
         std::int64_t next = 0;
         if constexpr (kLanding > 0) {
-          next = (*place.columns[kLanding])[index_of(kRearStates, kNext)];
+          constexpr std::size_t kIndex = index_of(kRearStates, kNext);
+          next = (*place.columns[kLanding])[kIndex];
         } else if constexpr (is_split(kNext)) {
           next = place.right - free_sum<kNext>(place, before);
         } else {
-          next = front[index_of(kFrontStates, kNext)];
+          constexpr std::size_t kIndex = index_of(kFrontStates, kNext);
+          next = front[kIndex];
         }
         best = std::max(best, place.value(kLanding) - next);
       }
@@ -220,7 +223,8 @@ Answer solve_sweep(const Instance& instance) {
     fill_column(static_cast<int>(std::min<std::int64_t>(n - x, kJumpMax)), place, ring[x & 7]);
     place.right += place.value(0);
   }
-  return {ring[2][index_of(kRearStates, kStart)]};
+  constexpr std::size_t kFirst = index_of(kRearStates, kStart);
+  return {ring[2][kFirst]};
 }
 
 }  // namespace puzzled::duel

@@ -1,0 +1,78 @@
+// Reactor: who may speak.
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <utility>
+
+#include "daemon/net/reactor.h"
+#include "proto/base/assert.h"
+
+namespace puzzled {
+namespace {
+
+using message::ErrorCode;
+
+constexpr const char* kRevoked = "REVOKED: this key is no longer on the list of authorized keys";
+
+}  // namespace
+
+void Reactor::read_handshakes() {
+  if (parts_.access == nullptr) return;
+  parts_.access->serve();
+  for (SocketEvents* events : {&client_events_, &worker_events_}) {
+    while (const auto event = events->next()) {
+      // Refused keys are counted where they are refused.
+      if (event->kind == SocketEvent::Kind::kHandshakeFailed) {
+        parts_.access->handshake_failed(event->text, event->address);
+      }
+    }
+  }
+}
+
+void Reactor::reload_access() {
+  ASSERT(parts_.access != nullptr);  // else SIGHUP is not ours
+  if (const auto error = parts_.access->reload()) {
+    spdlog::error("the list of authorized keys stays as it was: {}", *error);
+    return;
+  }
+  // Their connections linger until they speak again, and are then answered REVOKED.
+  const auto unlisted = [this](const std::string& key) { return !parts_.access->is_listed(key); };
+  std::size_t ended = 0;
+  for (const PeerId peer : workers_.peers_by_key(unlisted)) {
+    step(event::WorkerGone{peer});
+    static_cast<void>(
+        workers_.send(peer, codec::encode(WorkerMessage(message::Refused{kRevoked}))));
+    if (workers_.find(peer) != nullptr) workers_.forget(peer);
+    ++ended;
+  }
+  for (const PeerId peer : clients_.peers_by_key(unlisted)) {
+    client_gone(peer);
+    clients_.forget(peer);
+    ++ended;
+  }
+  spdlog::info("{} authorized keys; {} connections of revoked keys ended",
+               parts_.access->key_count(), ended);
+}
+
+std::string Reactor::refusal_of(const Router::Peer& peer, Role role, ErrorCode& code) {
+  if (parts_.access == nullptr || peer.key.empty()) return "";
+  switch (parts_.access->judge(peer.key, role)) {
+    case Access::Judgement::kRevoked:
+      code = ErrorCode::kRevoked;
+      return kRevoked;
+    case Access::Judgement::kForbidden:
+      code = ErrorCode::kForbidden;
+      return fmt::format(
+          "FORBIDDEN: the key of {} lacks the role {}; the daemon's operator gives "
+          "roles in the list of authorized keys",
+          parts_.access->name_of(peer.key), name_of(role));
+    case Access::Judgement::kAllowed:
+      break;
+  }
+  if (!peer.over_limit) return "";
+  code = ErrorCode::kUnavailable;
+  return fmt::format("the key of {} has more than {} connections (key-connections-max)",
+                     parts_.access->name_of(peer.key), options_.key_connections_max);
+}
+
+}  // namespace puzzled

@@ -1,0 +1,229 @@
+#include "daemon/store/check_chunk.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "daemon/store/keys.h"
+#include "proto/wire.h"
+
+namespace puzzled {
+namespace {
+
+// Empty files at a chunk's end may have been named by it or by the next: that many are tried.
+constexpr std::size_t kEmptyFilesTried = 64;
+// Of one chunk, so that one defect does not drown the others.
+constexpr std::size_t kFindingsPerChunk = 20;
+
+struct NamedFile {
+  std::string serialised;
+  std::uint64_t first_case = 0;
+  std::uint64_t case_count = 0;
+};
+
+std::string verdict_text(std::uint64_t verdict) {
+  return is_verdict(verdict) ? std::string(verdict_name(static_cast<Verdict>(verdict)))
+                             : fmt::format("number {}", verdict);
+}
+
+}  // namespace
+
+ChunkChecker::ChunkChecker(sqlite::Connection& c)
+    : chunk_(c, "SELECT first_case, case_count, hash FROM chunks WHERE id = ?"),
+      cases_(c, "SELECT payload FROM chunk_cases WHERE id = ?"),
+      files_(c, "SELECT path, first_case, case_count FROM files WHERE id >= ? AND id <= ?"),
+      progress_(c, "SELECT done, present, verdicts FROM progress WHERE id = ?"),
+      // Answers and messages lie behind these columns: they are not read.
+      results_(c,
+               "SELECT id, verdict, worker, solver_version FROM results "
+               "WHERE id >= ? AND id < ? ORDER BY id"),
+      worker_(c, "SELECT 1 FROM workers WHERE worker = ?"),
+      version_(c, "SELECT 1 FROM solver_versions WHERE id = ?") {}
+
+void ChunkChecker::report(Rule rule, std::string text, std::uint64_t case_no) {
+  findings_->push_back({.rule = rule,
+                        .job = job_,
+                        .chunk = chunk_no_,
+                        .case_no = {case_no},
+                        .text = std::move(text)});
+}
+
+void ChunkChecker::check(JobCheck& at, std::uint64_t file_count, std::vector<Finding>& findings) {
+  std::vector<Finding> found;
+  findings_ = &found;
+  job_ = at.job;
+  chunk_no_ = static_cast<ChunkNo>(at.chunk_no);
+  Chunk chunk;
+  if (read_chunk(at, chunk)) {
+    if (chunk.first_case != at.next_case) {
+      report(Rule::kLedger, fmt::format("the chunk begins with case {}, the one before it ends "
+                                        "with case {}",
+                                        chunk.first_case, at.next_case - 1));
+    }
+    check_cases(at, chunk, file_count);
+    check_results(at, chunk, check_progress(at, chunk));
+    at.next_case = chunk.end();
+    at.digest = wire::fold_digest(at.digest, chunk.hash);
+  }
+  ++at.chunk_no;
+  if (found.size() > kFindingsPerChunk) {
+    const std::size_t more = found.size() - kFindingsPerChunk;
+    found.resize(kFindingsPerChunk);
+    found.back().text += fmt::format(" (and {} more of this chunk)", more);
+  }
+  std::ranges::move(found, std::back_inserter(findings));
+}
+
+bool ChunkChecker::read_chunk(const JobCheck& at, Chunk& chunk) {
+  const sqlite::ResetAtEnd reset(chunk_);
+  chunk_.bind(keys::chunk(at.job, at.chunk_no));
+  if (!chunk_.step()) {
+    report(Rule::kCases, "the chunk is missing");
+    return false;
+  }
+  chunk = {
+      .first_case = chunk_.number(0), .case_count = chunk_.number32(1), .hash = chunk_.number(2)};
+  if (chunk.first_case == 0 || chunk.first_case > keys::kCaseMax ||
+      chunk.case_count > keys::kCaseMax + 1 - chunk.first_case) {
+    report(Rule::kLedger, fmt::format("the chunk begins with case {} and has {}, which cannot be",
+                                      chunk.first_case, chunk.case_count));
+    return false;
+  }
+  return true;
+}
+
+// The hash covers the cases and the files that the chunk named when it was sent.
+void ChunkChecker::check_cases(JobCheck& at, const Chunk& chunk, std::uint64_t file_count) {
+  std::vector<std::string> named;
+  std::size_t sure = 0;  // of them; those behind may belong to the next chunk
+  {
+    const sqlite::ResetAtEnd reset(files_);
+    files_.bind(keys::file(at.job, at.next_file), keys::file(at.job, file_count));
+    while (named.size() < sure + kEmptyFilesTried && files_.step()) {
+      const std::uint64_t first = files_.number(1);
+      const std::uint64_t count = files_.number(2);
+      if (first > chunk.end() || (first == chunk.end() && count > 0)) break;
+      if (first != at.file_cases + 1) {
+        report(Rule::kFiles, fmt::format("file {} begins with case {}, the one before it ends with "
+                                         "case {}",
+                                         at.next_file + named.size(), first, at.file_cases));
+      }
+      at.file_cases = first - 1 + count;
+      named.push_back(wire::serialised_file(files_.bytes(0), first, count));
+      if (first < chunk.end()) sure = named.size();
+    }
+  }
+  const sqlite::ResetAtEnd reset(cases_);
+  cases_.bind(keys::chunk(at.job, at.chunk_no));
+  if (!cases_.step()) {
+    at.next_file += sure;
+    return report(Rule::kCases, "the chunk's cases are missing");
+  }
+  const std::string_view payload = cases_.bytes(0);
+  const auto offsets = wire::split_cases(payload);
+  if (!offsets || offsets->size() != chunk.case_count + std::size_t{1}) {
+    report(Rule::kCases, fmt::format("the chunk's cases cannot be read back: found {}, expected {}",
+                                     offsets ? std::to_string(offsets->size() - 1) : "no list",
+                                     chunk.case_count));
+  }
+  for (std::size_t count = sure; count <= named.size(); ++count) {
+    if (wire::chunk_hash(payload, {named.begin(), named.begin() + static_cast<long>(count)}) ==
+        chunk.hash) {
+      at.next_file += count;
+      return;
+    }
+  }
+  at.next_file += sure;
+  report(Rule::kCases,
+         "the chunk's cases or file names are not those that were submitted: its "
+         "hash differs");
+}
+
+std::string ChunkChecker::check_progress(JobCheck& at, const Chunk& chunk) {
+  const sqlite::ResetAtEnd reset(progress_);
+  progress_.bind(keys::progress(at.job, at.chunk_no));
+  if (!progress_.step()) return {};
+  std::string verdicts = progress_.string(2);
+  if (verdicts.size() != chunk.case_count) {
+    report(Rule::kLedger, fmt::format("the verdicts of {} cases are noted, the chunk has {}",
+                                      verdicts.size(), chunk.case_count));
+    return {};
+  }
+  std::uint64_t done = 0;
+  std::uint32_t present = 0;
+  for (const char byte : verdicts) {
+    const auto verdict = static_cast<std::uint8_t>(byte);
+    done += verdict != 0 ? 1 : 0;
+    present |= 1U << (verdict % 32U);
+    if (is_verdict(verdict)) ++at.verdicts[verdict];
+  }
+  if (done != progress_.number(0) || present != progress_.number32(1)) {
+    report(Rule::kLedger,
+           fmt::format("{} cases are noted as done (verdict set {:#x}), counted are {} ({:#x})",
+                       progress_.number(0), progress_.number32(1), done, present));
+  }
+  return verdicts;
+}
+
+bool ChunkChecker::exists(sqlite::Statement& by_id, std::int64_t id, std::int64_t& last_found) {
+  if (id == last_found) return true;  // rows in a row are from few workers
+  const sqlite::ResetAtEnd reset(by_id);
+  by_id.bind(id);
+  if (!by_id.step()) return false;
+  last_found = id;
+  return true;
+}
+
+// One row for each case that is done, with the same verdict, and none for the others.
+void ChunkChecker::check_results(const JobCheck& at, const Chunk& chunk,
+                                 const std::string& verdicts) {
+  const sqlite::ResetAtEnd reset(results_);
+  results_.bind(keys::result(at.job, chunk.first_case), keys::result(at.job, chunk.end()));
+  const auto noted = [&](std::uint64_t case_no) -> std::uint64_t {
+    return verdicts.empty() ? 0 : static_cast<std::uint8_t>(verdicts[case_no - chunk.first_case]);
+  };
+  std::uint64_t next = chunk.first_case;
+  const auto none_until = [&](std::uint64_t end) {
+    if (verdicts.empty()) next = std::max(next, end);
+    for (; next < end; ++next) {
+      if (noted(next) == 0) continue;
+      report(Rule::kLedger,
+             fmt::format("the case is noted as done ({}), its result is missing",
+                         verdict_text(noted(next))),
+             next);
+    }
+  };
+  while (results_.step()) {
+    const std::uint64_t case_no = keys::number(results_.integer(0));
+    none_until(case_no);
+    next = case_no + 1;
+    const std::uint64_t verdict = results_.number(1);
+    if (!is_verdict(verdict) || verdict == static_cast<std::uint64_t>(Verdict::kCancelled)) {
+      report(Rule::kResults, fmt::format("the result has the verdict {}", verdict_text(verdict)),
+             case_no);
+    }
+    if (verdict != noted(case_no)) {
+      report(Rule::kLedger,
+             fmt::format("the case has the result {}, noted is {}", verdict_text(verdict),
+                         noted(case_no) == 0 ? "none" : verdict_text(noted(case_no))),
+             case_no);
+    }
+    if (!exists(worker_, results_.integer(2), last_worker_)) {
+      report(
+          Rule::kResults,
+          fmt::format("the result is from worker {}, which there never was", results_.integer(2)),
+          case_no);
+    }
+    if (!exists(version_, results_.integer(3), last_version_)) {
+      report(Rule::kResults,
+             fmt::format("the result is from solver version {}, which there never was",
+                         results_.integer(3)),
+             case_no);
+    }
+  }
+  none_until(chunk.end());
+}
+
+}  // namespace puzzled
