@@ -103,8 +103,8 @@ TEST_F(PoisonTest, ItsHistorySurvivesTheDaemon) {
 TEST_F(PoisonTest, AnInnocentSuspectIsNeverQuarantined) {
   Process daemon = start_daemon({"--workers", "0", "--heartbeat-interval", "50ms", "--liveness",
                                  "400ms", "--dispatch-cases-max", "1"});
-  // "sleep" and "kill-host" cannot be mixed in a job, so the innocent ones are another job's: they
-  // take long enough to be on a slot whenever the worker dies.
+  // A job has one solver, so the innocent ones are another job's. They take long enough to be on a
+  // slot whenever the worker dies.
   const std::string innocent = bishops_file(400);
   const std::string slow = submit({"bishops", file("slow.in", innocent), "--solver", "slow"});
   const std::string bad =
