@@ -110,7 +110,7 @@ class CsvWriter : public RecordWriter {
     std::string line;
     for (std::size_t i = 0; i < record.size(); ++i) {
       if (i > 0) line += ',';
-      line += csv_field(csv_text(record[i].second, console_.setup().out_terminal));
+      line += csv_field(csv_text(record[i].value, console_.setup().out_terminal));
     }
     console_.out() << line << "\r\n";
   }

@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <variant>
 #include <vector>
 
@@ -16,8 +15,8 @@ namespace puzzled::client {
 
 enum class OutputFormat : std::uint8_t { kTable, kCsv, kJson, kJsonl };
 
-struct Value;
-using Record = std::vector<std::pair<std::string_view, Value>>;  // names are literals
+struct Field;
+using Record = std::vector<Field>;
 struct Value {
   // What programs read; bytes that are not UTF-8 become U+FFFD in JSON and stay in CSV.
   std::variant<std::monostate, bool, std::int64_t, std::uint64_t, std::string, Record,
@@ -26,6 +25,11 @@ struct Value {
   // What people read in its place; nothing: the data.
   std::optional<std::string> shown = std::nullopt;
   Colour colour = Colour::kNone;
+};
+
+struct Field {
+  std::string_view name;  // a literal
+  Value value;
 };
 
 struct Column {

@@ -126,7 +126,9 @@ bool read_result(std::string_view body, CaseResult& out, std::uint64_t& verdict)
     if (!good) return false;
   }
   out.has_answer = has_answer != 0;
-  return static_cast<std::size_t>(in.CurrentPosition()) == body.size();
+  // A tag that is cut off ends the loop as well.
+  return in.ConsumedEntireMessage() &&
+         static_cast<std::size_t>(in.CurrentPosition()) == body.size();
 }
 
 // Empty if the result can be.

@@ -31,7 +31,7 @@ TEST_F(Liveness, SilenceQueuesTheCasesAgain) {
 
 TEST_F(Liveness, WorkersAreListedByPages) {
   BrokerOptions options;
-  options.workers_page_bytes_max = 3'000;
+  options.workers_page_bytes_max = 1'000;
   Driver many(options);
   for (std::uint8_t start = 1; start <= 100; ++start) many.ready(start, start);
   std::vector<std::string> names;

@@ -90,7 +90,6 @@ TEST(Frame, AFieldOfTwoBytesIsNotRepeatedForEver) {
   for (unsigned i = 0; i < 4; ++i) frame.push_back(static_cast<char>(length >> (8 * i)));
   EXPECT_EQ(decode_ready(frame + pieces), DecodeError::kNone);
   frame[8] = static_cast<char>(length + 2);
-  EXPECT_EQ(decode_ready(frame + pieces + "\xf8\x01"), DecodeError::kMalformed);
   pieces += "\x0a\x00"s;
   EXPECT_EQ(decode_ready(frame + pieces), DecodeError::kTooManyFields);
 }
