@@ -2,7 +2,8 @@
 # The one list of distribution packages. Installs those that are missing:
 #   deploy/packages.sh build [test] [full] [bench]     (e.g. `deploy/packages.sh build test`)
 # build: to build and run the programs; test: what `tests/run.sh` adds; full: what `tests/run.sh
-# --full` adds; bench: what tests/bench adds. Needs root or sudo only if something is missing. --list prints the names and ends.
+# --full` adds; bench: what tests/bench adds. Needs root or sudo only if something is missing.
+# --list prints the names and ends.
 #
 # Proven on Debian 12. Ubuntu 24.04 has packages of the same names; that is unproven.
 set -euo pipefail
