@@ -29,7 +29,7 @@ class StoreThread {
     std::uint64_t sequence = 0;  // strictly increasing; reported back when durable
     std::vector<Record> records;
     std::vector<LoadChunk> loads;
-    std::vector<CompareChunk> comparisons;
+    std::vector<CompareChunk> comparisons = {};
   };
   // A copy of the database as it is at some moment after the request. REQUIRES: the one before has
   // ended.

@@ -66,12 +66,12 @@ TEST_F(Liveness, WhoeverWasNotListenedToIsNotSilent) {
   d.ready(3, 3);
   d.now.steady_ms += 3'600'000;
   d.heartbeat(1, {1});
-  EXPECT_EQ(d.broker->workers(d.now).size(), 3U);
+  EXPECT_EQ(d.broker->workers(d.now, {}, UINT32_MAX).workers.size(), 3U);
   EXPECT_EQ(d.broker->leases(), 1U) << "it has not missed its deadline either";
   d.tick_after(2'000);
   d.heartbeat(2, {});
   d.tick_after(1'000);
-  EXPECT_EQ(d.broker->workers(d.now).size(), 1U) << "these had their time to speak";
+  EXPECT_EQ(d.broker->workers(d.now, {}, UINT32_MAX).workers.size(), 1U) << "these had their time to speak";
 }
 
 TEST_F(Liveness, UnknownPeersAreAskedWhoTheyAre) {

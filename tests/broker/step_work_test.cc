@@ -90,7 +90,7 @@ TEST_F(StepWork, HeartbeatsAreHeardWhile100000LeasesExpire) {
     ++steps;
   }
   EXPECT_GE(steps, kWorkers * kLeases / (options.step_work_max + kLeases));
-  EXPECT_EQ(broker_.workers(now_).size(), kAlive);
+  EXPECT_EQ(broker_.workers(now_, {}, UINT32_MAX).workers.size(), kAlive);
   broker_.check_invariants();
 }
 
@@ -116,11 +116,11 @@ TEST_F(StepWork, ALeaseWhoseTimeIsOverWhileOthersAreDealtWithIsNotLost) {
   step(event::Tick{});
   ASSERT_GT(broker_.leases(), 0U);
   // Whoever speaks before its turn came is not silent.
-  std::vector<WorkerView> left = broker_.workers(now_);
+  std::vector<WorkerView> left = broker_.workers(now_, {}, UINT32_MAX).workers;
   ASSERT_FALSE(left.empty());
   step(event::WorkerHeartbeat{PeerId{60}, Boot{1}, {}, {}, 0});
   settle();
-  EXPECT_EQ(broker_.workers(now_).size(), 1U);
+  EXPECT_EQ(broker_.workers(now_, {}, UINT32_MAX).workers.size(), 1U);
   broker_.check_invariants();
 }
 

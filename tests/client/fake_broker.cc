@@ -201,6 +201,8 @@ bool FakeBroker::handle(const ClientRequest& request, ClientReply& reply) {
       version.set_database("/data/puzzled.db");
       return true;
     }
+    case ClientRequest::kCheck:   // shown end to end
+    case ClientRequest::kBackup:  // likewise
     case ClientRequest::BODY_NOT_SET:
       break;
   }
