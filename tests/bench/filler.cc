@@ -54,7 +54,7 @@ void Filler::add_job(JobId job, std::uint64_t cases, bool graded) {
   for (ChunkNo chunk_no = 0; chunk_no < cases / kChunk; ++chunk_no) {
     if (chunk_no % 16 == 15) {
       store_->commit();
-      store_->log().log().checkpoint_if_due();
+      store_->log().checkpoint_if_due();
       store_->begin();
     }
     record::InsertChunk chunk;

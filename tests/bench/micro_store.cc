@@ -52,7 +52,7 @@ class Grader {
     store_->begin();
     store_->apply(proto_);
     store_->commit();
-    store_->log().log().checkpoint_if_due();
+    store_->log().checkpoint_if_due();
   }
   [[nodiscard]] std::uint64_t room() const { return std::uint64_t{chunks_} * kChunk - (next_ - 1); }
 
