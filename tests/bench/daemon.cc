@@ -57,7 +57,7 @@ Daemon::Daemon(const Folder& folder, int workers, const std::vector<std::string>
   connection_ = std::make_unique<client::Connection>(std::move(options));
   client::get_version(*connection_);
   start_s_ = wall_s() - start;
-  while (client::list_workers(*connection_).workers_size() < workers) {
+  while (client::list_workers(*connection_, 0).workers_size() < workers) {
     if (wall_s() - start > 60) give_up("the workers do not come: " + process_->err());
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }

@@ -199,6 +199,10 @@ bool FakeBroker::handle(const ClientRequest& request, ClientReply& reply) {
       version.set_started_ms(kCreatedMs);
       version.set_boot(3);
       version.set_database("/data/puzzled.db");
+      version.set_intake_paused("a reader of the database keeps its write-ahead log");
+      version.mutable_load()->set_workers(2);
+      version.mutable_load()->set_log_bytes(63ULL << 20U);
+      version.mutable_load()->set_reader_age_ms(42'000);
       return true;
     }
     case ClientRequest::kCheck:   // shown end to end

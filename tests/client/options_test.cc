@@ -97,7 +97,7 @@ TEST(ParseOptions, WaitAndResults) {
 TEST(ParseOptions, RefusesNonsense) {
   EXPECT_EQ(refusal({"solv"}), "there is no command \"solv\"");
   EXPECT_NE(refusal({}), "(none)");
-  EXPECT_NE(refusal({"status"}), "(none)");
+  EXPECT_NE(refusal({"show"}), "(none)");
   for (const char* job : {"0", "-1", "0x10", "1e3", "99999999999999999999", "x", "1 "}) {
     EXPECT_NE(refusal({"status", job}), "(none)") << job;
   }

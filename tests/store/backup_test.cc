@@ -81,8 +81,8 @@ TEST_F(BackupTest, IsWholeAndForItsUserAlone) {
 }
 
 TEST_F(BackupTest, ARestoredOneUsesNoBootOfTheOriginal) {
-  EXPECT_EQ(make(copy_), "");
   const std::uint64_t original = store_->recover().boot.value;
+  EXPECT_EQ(make(copy_), "");
   EXPECT_GT(Store::open(copy_, {})->recover().boot.value, original + 100'000);
 }
 

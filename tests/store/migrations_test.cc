@@ -87,7 +87,7 @@ TEST_P(MigrationsTest, LosesNothing) {
   const std::int64_t boot = look(path, "SELECT boot FROM meta");
   const Recovery recovery = Store::open(path, {})->recover();
   EXPECT_EQ(rows(), before);
-  EXPECT_EQ(recovery.boot.value, boot + 1U);
+  EXPECT_GT(recovery.boot.value, static_cast<std::uint64_t>(boot));
   ASSERT_EQ(recovery.jobs.size(), 7U);
   const RecoveredJob& half = recovery.jobs[5];
   EXPECT_EQ(half.job.value, 7U);
