@@ -1,12 +1,14 @@
 // __complete: words for the shells' completion scripts, one a line. Never an error: a shell that
 // asks wants words or nothing.
+#include <algorithm>
+#include <cctype>
+
 #include "client/calls.h"
 #include "client/commands.h"
 #include "client/failure.h"
 #include "workers/puzzles/registry.h"
 
 namespace puzzled::client {
-
 namespace {
 
 std::vector<std::string> recent_jobs(Context& context) {
@@ -33,9 +35,19 @@ std::vector<std::string> solvers(const std::string& puzzle_name) {
   return words;
 }
 
-std::vector<std::string> verdicts() {
+// In the letters that were begun with, small ones by default, behind those that are typed already.
+std::vector<std::string> verdicts(std::string_view prefix) {
+  const std::size_t comma = prefix.rfind(',');
+  const std::string before(comma == std::string_view::npos ? "" : prefix.substr(0, comma + 1));
+  const bool capitals = std::ranges::any_of(prefix, [](char c) { return c >= 'A' && c <= 'Z'; });
   std::vector<std::string> words;
-  for (std::size_t i = 1; i < kVerdictCount; ++i) words.emplace_back(kVerdictShortNames[i]);
+  for (std::size_t i = 1; i < kVerdictCount; ++i) {
+    std::string name(kVerdictShortNames[i]);
+    if (!capitals) {
+      std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
+    }
+    words.push_back(before + name);
+  }
   return words;
 }
 
@@ -55,7 +67,7 @@ std::vector<std::string> candidates(const CompleteOptions& options, Context& con
     case Kind::kSolvers:
       return solvers(options.puzzle);
     case Kind::kVerdicts:
-      return verdicts();
+      return verdicts(options.prefix);
     case Kind::kJobs:
       return recent_jobs(context);
     case Kind::kPaths:

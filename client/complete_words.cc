@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 namespace puzzled::client {
@@ -22,7 +23,7 @@ std::vector<std::string> option_names(const CLI::App& app, const CLI::App* comma
     }
   }
   std::ranges::sort(names);
-  names.erase(std::ranges::unique(names).begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
 }
 
@@ -47,7 +48,7 @@ const CLI::App* command_of(const CLI::App& app, const std::string& name) {
 // What the value of `option` is, by its name and the name of its type.
 void set_kind(const CLI::Option& option, CompleteOptions& result) {
   using Kind = CompleteOptions::Kind;
-  const std::string name = option.get_single_name();
+  const std::string& name = option.get_single_name();
   const std::string type = option.get_type_name();
   if (const std::size_t set = type.find('{'); set != std::string::npos) {
     result.kind = Kind::kWords;  // CLI11 writes the members of a set as TYPE:{a,b}
@@ -71,6 +72,17 @@ std::vector<std::string> command_names(const CLI::App& app) {
     names.push_back(command->get_name());
   }
   return names;
+}
+
+std::string given_value(const CLI::App& app, std::span<const std::string> words,
+                        const std::string& option) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i].starts_with(option + "=")) return words[i].substr(option.size() + 1);
+    if (words[i] == option && i + 2 < words.size()) return words[i + 1];
+  }
+  const std::string variable = app.get_option(option)->get_envname();
+  const char* value = variable.empty() ? nullptr : std::getenv(variable.c_str());
+  return value == nullptr ? "" : value;
 }
 
 CompleteOptions complete_words(const CLI::App& app, std::span<const std::string> words) {

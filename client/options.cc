@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <span>
 #include <utility>
 
 #include "client/complete_words.h"
@@ -85,7 +86,9 @@ class Parser {
     add_upkeep();
     add_keygen();
     if (!arguments.empty() && arguments.front() == kCompleteCommand) {
-      options_.command = complete_words(app_, std::span(arguments).subspan(1));
+      const auto words = std::span<const std::string>(arguments).subspan(1);
+      options_.global.endpoint = given_value(app_, words, "--endpoint");
+      options_.command = complete_words(app_, words);
       return std::move(options_);
     }
     try {

@@ -2,10 +2,10 @@
 # /usr/share/bash-completion/completions/puzzlectl. The words come from puzzlectl itself; where it
 # has none, bash completes paths.
 _puzzlectl() {
-  local IFS=$'\n'
-  # What follows the cursor does not matter, and the word under it counts up to the cursor.
-  local words=("${COMP_WORDS[@]:1:COMP_CWORD}")
-  # shellcheck disable=SC2207  # one word a line, and no word has a blank in it
-  COMPREPLY=($("$1" __complete "${words[@]}" 2>/dev/null))
+  # The line itself, up to the cursor: bash's own words are cut at ':' and '=', as in endpoints.
+  local line=${COMP_LINE:0:COMP_POINT} words
+  read -ra words <<<"$line"
+  [[ $line == *[[:space:]] ]] && words+=('')
+  mapfile -t COMPREPLY < <("$1" __complete "${words[@]:1}" 2>/dev/null)
 }
 complete -o default -o bashdefault -F _puzzlectl puzzlectl

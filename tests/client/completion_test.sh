@@ -15,17 +15,18 @@ expect() {
 
 # shellcheck source=/dev/null
 source "$scripts/puzzlectl.bash"
-# in_bash WORD…: completes the last word.
+# in_bash LINE
 in_bash() {
-  COMP_WORDS=(puzzlectl "$@")
-  COMP_CWORD=$#
+  COMP_LINE=$1
+  COMP_POINT=${#1}
   COMPREPLY=()
   _puzzlectl puzzlectl
   printf '%s' "${COMPREPLY[*]}"
 }
-expect bash "submit" "$(in_bash sub)"
-expect bash "staircase brute-force" "$(in_bash solve bishops --solver '')"
-expect bash "" "$(in_bash solve bishops no-such-)"
+expect bash "submit" "$(in_bash 'puzzlectl sub')"
+expect bash "staircase brute-force" "$(in_bash 'puzzlectl solve bishops --solver ')"
+expect bash "submit" "$(in_bash 'puzzlectl --endpoint tcp://h:1 sub')"
+expect bash "" "$(in_bash 'puzzlectl solve bishops no-such-')"
 
 if command -v fish >/dev/null; then
   # in_fish LINE

@@ -101,41 +101,5 @@ TEST(Puzzles, ListsAll) {
   }
 }
 
-// What completes the last of these words.
-std::string completions(std::vector<std::string> words) {
-  words.insert(words.begin(), "__complete");
-  const Outcome outcome = run_puzzlectl(words);
-  EXPECT_EQ(outcome.exit_code, kExitOk);
-  EXPECT_EQ(outcome.err, "");
-  return outcome.out;
-}
-
-TEST(Complete, Commands) {
-  EXPECT_EQ(completions({"s"}), "solve\nsubmit\nstatus\nshow\n");
-  EXPECT_EQ(completions({"--quiet", "ca"}), "cancel\n");
-  EXPECT_NE(completions({}).find("results\n"), std::string::npos);
-  EXPECT_EQ(completions({"no-such-command", ""}), "");
-}
-
-TEST(Complete, OptionsOfTheCommandAndGlobalOnes) {
-  EXPECT_EQ(completions({"submit", "bishops", "--no"}), "--no-answers\n");
-  EXPECT_EQ(completions({"results", "--c"}), "--color\n--colour\n--connect-timeout\n");
-}
-
-TEST(Complete, Values) {
-  EXPECT_EQ(completions({"solve", "bi"}), "bishops\n");
-  EXPECT_EQ(completions({"solve", "bishops", "--solver", ""}), "staircase\nbrute-force\n");
-  EXPECT_EQ(completions({"solve", "x", "--solver", ""}), "");
-  EXPECT_EQ(completions({"--output", "js"}), "json\njsonl\n");
-  EXPECT_EQ(completions({"results", "1", "--verdict", "O"}), "OK\nOLE\n");
-  EXPECT_EQ(completions({"wait", "--fail-on", "A"}), "AC\n");
-}
-
-TEST(Complete, LeavesPathsToTheShell) {
-  EXPECT_EQ(completions({"solve", "bishops", ""}), "");
-  EXPECT_EQ(completions({"validate", "bishops", "a.in", ""}), "");
-  EXPECT_EQ(completions({"submit", "bishops", "--answers", ""}), "");
-}
-
 }  // namespace
 }  // namespace puzzled::client

@@ -79,6 +79,7 @@ class Client : public Endpoint {
   std::map<std::uint64_t, Asked> asked_;
   JobId job_;
   bool opened_ = false;
+  // Chunks in flight; halved when the daemon has enough.
   std::int64_t depth_ = params_.client_depth;
   ChunkNo next_ = 0;      // to send
   ChunkNo accepted_ = 0;  // all below

@@ -261,8 +261,6 @@ void Oracle::check_attempt(const record::InsertAttempt& r) {
   charged_[key].insert(r.start_id);
 }
 
-// ---- What the broker sends.
-
 // A worker that came back had not died: nothing of that may stay on the disk.
 void Oracle::check_taken_back(const Event& event) const {
   const auto* ready = std::get_if<event::WorkerReady>(&event);
@@ -276,6 +274,8 @@ void Oracle::check_taken_back(const Event& event) const {
     }
   }
 }
+
+// ---- What the broker sends.
 
 void Oracle::check_dispatches(const Effects& effects) {
   for (const Send& send : effects.now) {

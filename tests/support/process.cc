@@ -55,16 +55,20 @@ struct Image {
     if (files[target] > 2) ::close(files[target]);
   }
   if (::chdir(image.folder) == 0) ::execve(image.arguments[0], image.arguments, image.environment);
+  for (const char* text : {"cannot start ", static_cast<const char*>(image.arguments[0]), "\n"}) {
+    if (::write(STDERR_FILENO, text, std::strlen(text)) < 0) break;
+  }
   ::_exit(kFailed);
 }
 
-// State and parent out of /proc/PID/stat; nullopt: there is no such process. It may end between the
-// opening of that file and its reading (ESRCH), which getline() takes for an empty file, as it is
-// meant; a streambuf iterator would throw.
 struct ProcessState {
   char state = '?';
   pid_t parent = 0;
 };
+
+// Out of /proc/PID/stat; nullopt: there is no such process. It may end between the opening of that
+// file and its reading (ESRCH), which getline() takes for an empty file, as it is meant; a
+// streambuf iterator would throw.
 std::optional<ProcessState> state_of(pid_t pid) {
   std::ifstream file(fs::path("/proc") / std::to_string(pid) / "stat");
   std::string stat;

@@ -41,7 +41,8 @@ struct Ended {
 };
 
 // One running program, in a process group of its own. When the object goes, the program and what it
-// has started are killed, if they still run then.
+// has started are killed, if they still run then. The program is killed as well when the thread
+// that started it ends. One that cannot be started ends with exit code 127 and says so.
 class Process {
  public:
   struct Options {
