@@ -3,7 +3,10 @@
 # Needs only systemd's tools, no running systemd. The programs need not be installed.
 set -euo pipefail
 cd "$(dirname "$0")"
-command -v systemd-analyze >/dev/null || { echo "systemd-analyze is not here: not checked"; exit 77; }
+if ! command -v systemd-analyze >/dev/null; then
+  echo "systemd-analyze is not here: not checked"
+  exit 77
+fi
 
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
@@ -26,5 +29,6 @@ for unit in puzzled.service puzzle-worker@cluster.service; do
     echo "check.sh: $unit is not well-formed" >&2
     exit 1
   fi
-  systemd-analyze security --offline=true --root="$root" --threshold=20 --no-pager "$unit" | tail -n 1
+  systemd-analyze security --offline=true --root="$root" --threshold=20 --no-pager "$unit" |
+    tail -n 1
 done

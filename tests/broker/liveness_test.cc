@@ -71,7 +71,8 @@ TEST_F(Liveness, WhoeverWasNotListenedToIsNotSilent) {
   d.tick_after(2'000);
   d.heartbeat(2, {});
   d.tick_after(1'000);
-  EXPECT_EQ(d.broker->workers(d.now, {}, UINT32_MAX).workers.size(), 1U) << "these had their time to speak";
+  EXPECT_EQ(d.broker->workers(d.now, {}, UINT32_MAX).workers.size(), 1U)
+      << "these had their time to speak";
 }
 
 TEST_F(Liveness, UnknownPeersAreAskedWhoTheyAre) {
