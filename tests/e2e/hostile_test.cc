@@ -144,7 +144,7 @@ TEST_P(HostilePeersTest, UnknownTagsAndVersionsAreToldSo) {
 TEST_P(HostilePeersTest, LargeMessagesTakeNoMoreMemoryThanTheyMay) {
   Process daemon = start_daemon({"--workers", "1"});
   expect_service();
-  const std::uint64_t before = peak_bytes(daemon.pid());
+  [[maybe_unused]] const std::uint64_t before = peak_bytes(daemon.pid());
   // Over the limit of any message: the connection is cut. At the limit: a coded reply.
   ScriptedClient huge(endpoint_);
   huge.send(std::string(wire::kMessageBytesMax + (1U << 20U), 'x'));
