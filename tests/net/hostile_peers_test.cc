@@ -214,8 +214,7 @@ TEST_F(HostilePeers, AClientThatNeverReadsIsCutOff) {
   start(settings);
   ScriptedClient client(daemon_->client_endpoint());
   const std::uint64_t job = submit(client, {std::string(1U << 18U, 'x')}, 'a');
-  ScriptedClient deaf(daemon_->client_endpoint());
-  deaf.socket().set(zmq::sockopt::rcvhwm, 1);
+  ScriptedClient deaf(daemon_->client_endpoint(), 1);
   proto::ClientRequest show;
   show.mutable_get_case()->set_job(job);
   show.mutable_get_case()->set_case_no(1);

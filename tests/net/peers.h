@@ -16,8 +16,13 @@ namespace puzzled::test {
 // A DEALER that sends frames and waits for them.
 class Dealer {
  public:
-  explicit Dealer(const std::string& endpoint) : socket_(context_, zmq::socket_type::dealer) {
+  static constexpr int kUnreadMax = 1'000;
+  // At most `unread_max` messages wait here until they are received: with ZeroMQ's default a peer
+  // that "reads nothing" takes a thousand.
+  explicit Dealer(const std::string& endpoint, int unread_max = kUnreadMax)
+      : socket_(context_, zmq::socket_type::dealer) {
     socket_.set(zmq::sockopt::linger, 0);
+    socket_.set(zmq::sockopt::rcvhwm, unread_max);
     socket_.set(zmq::sockopt::rcvtimeo, 20'000);
     socket_.connect(endpoint);
   }

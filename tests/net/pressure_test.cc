@@ -66,7 +66,7 @@ TEST_F(PressureTest, AClientThatNeverReadsGetsNoFurtherAnswersMade) {
   settings_.net.reads_under_way_max = 2;
   start();
   const std::uint64_t job = open_large_job();
-  ScriptedClient slow(daemon_->client_endpoint());
+  ScriptedClient slow(daemon_->client_endpoint(), 1);
   constexpr std::uint64_t kRequests = 60;
   for (std::uint64_t id = 1; id <= kRequests; ++id) slow.send(test::frame(show(id, job)));
   ASSERT_TRUE(eventually([&] { return version().load().unsent_bytes() > 2 * kMiB; }));
@@ -85,7 +85,7 @@ TEST_F(PressureTest, AClientThatReadsNothingForLongIsForgotten) {
   settings_.net.client_idle_ms = 300;
   start();
   const std::uint64_t job = open_large_job();
-  ScriptedClient slow(daemon_->client_endpoint());
+  ScriptedClient slow(daemon_->client_endpoint(), 1);
   for (std::uint64_t id = 1; id <= 100; ++id) slow.send(test::frame(show(id, job)));
   ASSERT_TRUE(eventually([&] { return version().load().waiting_queries() > 0; }));
   EXPECT_TRUE(eventually([&] {
@@ -100,7 +100,7 @@ TEST_F(PressureTest, OverItsLimitAConnectionIsCutOff) {
   start();
   const std::uint64_t job = open_large_job();
   const std::uint64_t others = version().load().clients();
-  ScriptedClient slow(daemon_->client_endpoint());
+  ScriptedClient slow(daemon_->client_endpoint(), 1);
   for (std::uint64_t id = 1; id <= 100; ++id) slow.send(test::frame(show(id, job)));
   ASSERT_TRUE(eventually([&] { return version().load().clients() > others; }));
   // What it does not read can go away only with it.
@@ -116,8 +116,8 @@ TEST_F(PressureTest, OverTheLimitOfAllTheSlowestIsCutOff) {
   settings_.net.endpoint_queue_bytes_max = 4 * kMiB;
   start();
   const std::uint64_t job = open_large_job();
-  ScriptedClient slow(daemon_->client_endpoint());
-  ScriptedClient slower(daemon_->client_endpoint());
+  ScriptedClient slow(daemon_->client_endpoint(), 1);
+  ScriptedClient slower(daemon_->client_endpoint(), 1);
   slow.send(test::frame(show(1, job)));
   for (std::uint64_t id = 1; id <= 100; ++id) slower.send(test::frame(show(id, job)));
   EXPECT_TRUE(eventually([&] { return version().load().unsent_bytes() > 0; }));
