@@ -306,7 +306,9 @@ TEST_P(HostileNamesTest, AWorkerLogsARefusalAsText) {
 
 // Printable names that would be harmful if they were taken for more than text.
 TEST_P(HostileNamesTest, NamesAreNothingButText) {
-  Process daemon = start_daemon({"--workers", "0", "--log-format", GetParam()});
+  // The worker gives no sign of life while the commands below run.
+  Process daemon =
+      start_daemon({"--workers", "0", "--log-format", GetParam(), "--liveness", "10m"});
   const std::vector<std::string> names = {"../../escaped",
                                           "/" + path("escaped").string(),
                                           "'; DROP TABLE jobs; --",
