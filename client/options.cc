@@ -87,7 +87,10 @@ class Parser {
     add_keygen();
     if (!arguments.empty() && arguments.front() == kCompleteCommand) {
       const auto words = std::span<const std::string>(arguments).subspan(1);
+      // Jobs are asked for, and need what a connection needs.
       options_.global.endpoint = given_value(app_, words, "--endpoint");
+      options_.global.key_file = given_value(app_, words, "--key");
+      options_.global.server_key = given_value(app_, words, "--server-key");
       options_.command = complete_words(app_, words);
       return std::move(options_);
     }

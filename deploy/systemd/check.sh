@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 if ! command -v systemd-analyze >/dev/null; then
-  echo "systemd-analyze is not here: not checked"
+  echo "not checked: systemd-analyze is not installed (the package systemd)"
   exit 77
 fi
 

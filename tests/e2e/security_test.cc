@@ -121,6 +121,16 @@ TEST_F(Security, RolesDecideWhatAKeyMayDo) {
   EXPECT_GE(counted("alice", "refused_messages"), 4U);
 }
 
+TEST_F(Security, CompletionShowsItsKeys) {
+  authorize(keygen("alice", "submit"));
+  const Process daemon = start_secure();
+  const Ended submitted = as("alice", {"submit", "bishops", file("t.in", bishops_file(1))});
+  ASSERT_EQ(submitted.exit_code, 0) << submitted.err;
+  const Ended completed = test_ctl({"__complete", "--endpoint", endpoint_, "--key", key("alice"),
+                                    "--server-key=" + server_key_, "status", ""});
+  EXPECT_EQ(completed.out, "1\n");
+}
+
 TEST_F(Security, WhoIsNotKnownIsRefusedToldAndCounted) {
   authorize(keygen("alice", "submit"));
   Process daemon = start_secure();

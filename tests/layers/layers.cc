@@ -193,7 +193,9 @@ std::vector<std::string> style_violations(const fs::path& root) {
   std::vector<std::string> violations;
   for (const std::string& file : files_of(root)) {
     const bool is_code = has_suffix(file, {".h", ".cc"});
-    if (!is_code && !has_suffix(file, {".proto", ".sh", ".cmake", ".sql"})) continue;
+    const bool is_script = has_suffix(file, {".proto", ".sh", ".cmake", ".sql"}) ||
+                           fs::path(file).filename() == "CMakeLists.txt";
+    if (!is_code && !is_script) continue;
     const std::string text = read(root / file);
     std::istringstream lines(text);
     std::size_t number = 0;

@@ -136,12 +136,15 @@ TEST_F(MadeUpTree, StyleIsCaught) {
   write("daemon/f.cc", "int x; \n");
   write("daemon/g.cc", "// a line of exactly 100 columns\n//" + std::string(98, '-') + "\n");
   write("daemon/h.md", std::string(200, 'x') + "\n");
-  EXPECT_THAT(style_violations(root_), ElementsAre("daemon/a.cc:1: longer than 100 columns",
-                                                   "daemon/b.cc:1: unfinished by its own word",
-                                                   "daemon/c.h:1: a header without #pragma once",
-                                                   "daemon/d.cc:451: more than 450 lines: split it",
-                                                   StartsWith("daemon/e.cc:1: a type named"),
-                                                   "daemon/f.cc:1: blanks at its end"));
+  write("daemon/CMakeLists.txt", std::string(101, 'x') + "\n");
+  EXPECT_THAT(
+      style_violations(root_),
+      ElementsAre("daemon/CMakeLists.txt:1: longer than 100 columns",
+                  "daemon/a.cc:1: longer than 100 columns",
+                  "daemon/b.cc:1: unfinished by its own word",
+                  "daemon/c.h:1: a header without #pragma once",
+                  "daemon/d.cc:451: more than 450 lines: split it",
+                  StartsWith("daemon/e.cc:1: a type named"), "daemon/f.cc:1: blanks at its end"));
 }
 
 }  // namespace

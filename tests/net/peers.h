@@ -16,7 +16,7 @@ namespace puzzled::test {
 // A DEALER that sends frames and waits for them.
 class Dealer {
  public:
-  static constexpr int kUnreadMax = 1'000;
+  static constexpr int kUnreadMax = 1'000;  // ZeroMQ's default
   // At most `unread_max` messages wait here until they are received: with ZeroMQ's default a peer
   // that "reads nothing" takes a thousand.
   explicit Dealer(const std::string& endpoint, int unread_max = kUnreadMax)
