@@ -23,7 +23,7 @@ class Dealer {
       : socket_(context_, zmq::socket_type::dealer) {
     socket_.set(zmq::sockopt::linger, 0);
     socket_.set(zmq::sockopt::rcvhwm, unread_max);
-    socket_.set(zmq::sockopt::rcvtimeo, 20'000);
+    socket_.set(zmq::sockopt::rcvtimeo, 60'000);
     socket_.connect(endpoint);
   }
   void send(const std::string& frame) { socket_.send(zmq::buffer(frame), zmq::send_flags::none); }
@@ -80,7 +80,7 @@ class ScriptedWorker : public Dealer {
       kept_.pop_front();
       return first;
     }
-    for (int silences = 0; silences < 400;) {
+    for (int silences = 0; silences < 1'200;) {
       if (is_silent_for(50)) {
         ++silences;
         if (boot_ != 0) heartbeat();

@@ -39,7 +39,9 @@ class Folder {
 };
 
 struct DaemonSettings {
-  BrokerOptions broker;
+  // A scripted worker is silent while it grades, and on a busy machine for seconds: it is not gone,
+  // unless a test wants it to be.
+  BrokerOptions broker{.liveness_ms = 600'000};
   NetOptions net;
   StoreOptions store;
 };
