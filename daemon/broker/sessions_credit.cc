@@ -101,7 +101,7 @@ WorkerView Sessions::view_of(const Session& session, const Now& now) const {
                   .connected_ms = session.connected_wall_ms,
                   // A wall clock that was set back must not show the future.
                   .last_seen_ms = std::min(session.seen_wall_ms, now.wall_ms),
-                  .draining = core_.draining,
+                  .draining = core_.draining || session.capacity == 0,
                   .cases_done = session.cases_done,
                   .version = session.version,
                   .solvers = {}};

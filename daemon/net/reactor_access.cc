@@ -39,7 +39,8 @@ void Reactor::reload_access() {
   const auto unlisted = [this](const std::string& key) { return !parts_.access->is_listed(key); };
   std::size_t ended = 0;
   for (const PeerId peer : workers_.peers_by_key(unlisted)) {
-    step(event::WorkerGone{peer});
+    // Out at once and at no cost: it is not silence, which would be waited for and charged.
+    step(event::WorkerGoodbye{.peer = peer, .reason = "its key is no longer authorized"});
     static_cast<void>(
         workers_.send(peer, codec::encode(WorkerMessage(message::Refused{kRevoked}))));
     if (workers_.find(peer) != nullptr) workers_.forget(peer);

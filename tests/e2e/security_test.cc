@@ -191,7 +191,8 @@ TEST_F(Security, ARevokedKeyIsOutWithinASecond) {
   const std::string walter = keygen("walter", "work");
   const std::string bob = keygen("bob", "submit");
   authorize(alice + bob + wendy + walter);
-  Process daemon = start_secure();
+  // Nobody is gone by silence here.
+  Process daemon = start_secure({"--workers", "0", "--liveness", "10m"});
   // Cases of 2 ms each, so that the first worker is at work when its key goes.
   constexpr std::size_t kBusyCases = 1'000;
   Process first = work_as("wendy");

@@ -184,7 +184,9 @@ TEST_F(StoppedTest, ADaemonWithoutDescriptorsServesThoseItHasAndRecovers) {
     ASSERT_NO_FATAL_FAILURE(crowd.come(600));
     EXPECT_TRUE(daemon.running());
     // A new client is turned away: it cannot even be told why.
-    EXPECT_EQ(ctl({"--connect-timeout", "300ms", "jobs"}).exit_code, 3);
+    EXPECT_TRUE(eventually([&] {
+      return ctl({"--connect-timeout", "300ms", "jobs"}).exit_code == 3;
+    }));
     crowd.go();
     ASSERT_TRUE(done_becomes(job, 20)) << "there is room again";
   }
