@@ -30,6 +30,11 @@ zmq::message_t own(std::string frame) {
   return message;
 }
 
+constexpr int kKeepaliveIdleS = 30;
+constexpr int kKeepaliveIntervalS = 10;
+constexpr int kKeepaliveProbes = 3;
+constexpr int kUnacknowledgedMs = 60'000;
+
 }  // namespace
 
 Router::Router(zmq::context_t& context, const NetOptions& options, std::uint64_t& last_peer)
@@ -45,9 +50,14 @@ Router::Router(zmq::context_t& context, const NetOptions& options, std::uint64_t
               static_cast<std::int64_t>(wire::kMessageBytesMax + wire::kHeaderBytes));
   socket_.set(zmq::sockopt::backlog, 1'024);
   socket_.set(zmq::sockopt::handshake_ivl, 10'000);
-  // Finds dead TCP peers; the liveness of workers has heartbeats of its own.
-  socket_.set(zmq::sockopt::heartbeat_ivl, 10'000);
-  socket_.set(zmq::sockopt::heartbeat_timeout, 30'000);
+  // Dead TCP peers are found by the kernel within a minute; the liveness of workers has heartbeats
+  // of its own. Not by ZeroMQ's heartbeats: it looks for a timer among those of all connections,
+  // which with ten thousand of them costs more than everything else.
+  socket_.set(zmq::sockopt::tcp_keepalive, 1);
+  socket_.set(zmq::sockopt::tcp_keepalive_idle, kKeepaliveIdleS);
+  socket_.set(zmq::sockopt::tcp_keepalive_intvl, kKeepaliveIntervalS);
+  socket_.set(zmq::sockopt::tcp_keepalive_cnt, kKeepaliveProbes);
+  socket_.set(zmq::sockopt::tcp_maxrt, kUnacknowledgedMs);
   socket_.set(zmq::sockopt::ipv6, true);
 }
 

@@ -33,6 +33,8 @@ Folder::~Folder() {
   std::filesystem::remove_all(path_, ignored);
 }
 
+std::string worker_program() { return PUZZLED_BENCH_WORKER_PROGRAM; }
+
 Daemon::Daemon(const Folder& folder, int workers, const std::vector<std::string>& more)
     : endpoint_("ipc://" + folder.path("c.sock").string()) {
   run_options_.environment = {
@@ -44,7 +46,7 @@ Daemon::Daemon(const Folder& folder, int workers, const std::vector<std::string>
                                       "--workers",
                                       std::to_string(workers),
                                       "--worker-program",
-                                      PUZZLED_BENCH_WORKER_PROGRAM,
+                                      worker_program(),
                                       "--log-level",
                                       "warn"};
   command.insert(command.end(), more.begin(), more.end());
@@ -64,7 +66,15 @@ Daemon::Daemon(const Folder& folder, int workers, const std::vector<std::string>
   workers_s_ = wall_s() - start;
 }
 
+void Daemon::kill() {
+  connection_.reset();
+  process_->signal(SIGKILL);
+  if (!process_->wait(kHang)) give_up("the daemon cannot be killed");
+  process_.reset();
+}
+
 Daemon::~Daemon() {
+  if (!process_) return;
   connection_.reset();
   process_->signal(SIGTERM);
   if (!process_->wait(kHang)) give_up("the daemon does not end");

@@ -25,12 +25,17 @@ class Folder {
   std::filesystem::path path_;
 };
 
+// The program of workers, with the benches' solvers.
+std::string worker_program();
+
 class Daemon {
  public:
   // Waits until it answers and all its workers are there. Ends the program if they do not come.
   Daemon(const Folder& folder, int workers, const std::vector<std::string>& more = {});
   // Ends it gracefully, so that the next one does not find its work.
   ~Daemon();
+  // Ends it as a crash would; nothing but the destructor may be called after it.
+  void kill();
   Daemon(const Daemon&) = delete;
   Daemon& operator=(const Daemon&) = delete;
 

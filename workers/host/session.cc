@@ -10,6 +10,8 @@ namespace {
 
 // How long a worker in a hurry (told twice to go) waits for answers to its last results.
 constexpr std::int64_t kHastyWaitMs = 1'000;
+// How often the patience with a connection that does not come about is doubled.
+constexpr std::uint32_t kPatienceDoublings = 4;
 // The longest pause between two times that results are sent which were not answered.
 constexpr std::int64_t kResendMaxMs = 60'000;
 
@@ -125,6 +127,12 @@ void Session::lose_link() {
   ++failures_;
 }
 
+// Who gives up throws away what the daemon has already spent on the handshake: when thousands come
+// back at once, that would be most of its work, and it would go on for ever.
+std::int64_t Session::patience_ms() const {
+  return std::int64_t{options_.liveness_ms} << std::min(failures_, kPatienceDoublings);
+}
+
 void Session::on(const event::Tick&) {
   if (options_.give_up_after_ms > 0 && link_ != Link::kUp &&
       now_ms_ >= last_heard_ms_ + options_.give_up_after_ms) {
@@ -142,7 +150,7 @@ void Session::on(const event::Tick&) {
     if (link_ == Link::kBackOff) {
       out_->open = true;
       link_ = Link::kOpening;
-      link_deadline_ms_ = now_ms_ + options_.liveness_ms;
+      link_deadline_ms_ = now_ms_ + patience_ms();
     } else {
       lose_link();
     }
@@ -374,7 +382,7 @@ void Session::stamp_capacity() {
 void Session::send_ready() {
   out_->messages.emplace_back(message::Ready{capacity(), boot_, held_leases()});
   link_ = Link::kReadySent;
-  link_deadline_ms_ = now_ms_ + options_.liveness_ms;
+  link_deadline_ms_ = now_ms_ + patience_ms();
 }
 
 void Session::send_heartbeat() {

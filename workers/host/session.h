@@ -112,6 +112,7 @@ class Session {
   void send_return(LeaseId id, const Lease& lease, std::vector<Range> positions);
   void resend_parts(bool all);
   void lose_link();
+  [[nodiscard]] std::int64_t patience_ms() const;  // with a connection that is being made
   void start_drain(std::string reason);
   void abort_running();
   void stop(int code, std::string text);
