@@ -23,6 +23,8 @@
 #include "daemon/log.h"
 #include "daemon/net/access.h"
 #include "daemon/net/listen.h"
+#include "daemon/net/metrics_request.h"
+#include "daemon/net/metrics_server.h"
 #include "daemon/net/reactor.h"
 #include "daemon/options.h"
 #include "daemon/store/store.h"
@@ -139,8 +141,10 @@ int run(const DaemonOptions& options) {
 
   zmq::context_t context;
   std::optional<Supervisor> supervisor;
+  MetricsRequest metrics(wake);
   Reactor reactor(context, options.net,
-                  {broker, store_thread, read_thread, waker, signals, access.get()}, facts);
+                  {broker, store_thread, read_thread, waker, signals, access.get(), &metrics},
+                  facts);
   const KeyPair* keys = access == nullptr ? nullptr : &access->keys();
   const std::string clients = listen(reactor.client_socket(), client_lock, keys);
   std::string workers = listen(reactor.worker_socket(), worker_lock, keys);
@@ -160,9 +164,17 @@ int run(const DaemonOptions& options) {
     supervisor.emplace(options.supervisor, workers, worker_log_arguments(options));
     reactor.set_local_workers(*supervisor);
   }
+  // After the endpoints: who finds it ready can connect to them.
+  std::optional<MetricsServer> metrics_server;
+  if (!options.metrics.empty()) {
+    metrics_server.emplace(MetricsServer::Options{options.metrics, options.metrics_timeout_ms},
+                           metrics);
+    spdlog::info("metrics at {}/metrics", metrics_server->url());
+  }
   spdlog::info("ready");
   service_manager::ready(fmt::format("clients at {}, workers at {}", clients, workers));
   const int code = reactor.run();
+  metrics_server.reset();
   supervisor.reset();
   spdlog::info("stopped");
   return code;

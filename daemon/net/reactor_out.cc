@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "daemon/net/accept.h"
 #include "daemon/net/clock.h"
 #include "daemon/net/reactor.h"
 #include "proto/base/assert.h"
@@ -73,6 +74,28 @@ codec::DaemonLoad Reactor::load() const {
           .workers = parts_.broker.worker_count(),
           .open_jobs = parts_.broker.open_job_count(),
           .leases = parts_.broker.leases()};
+}
+
+codec::DaemonFacts Reactor::facts() const {
+  codec::DaemonFacts facts = facts_;
+  if (parts_.access != nullptr) {
+    facts.refused_handshakes = parts_.access->counts().handshakes;
+    facts.refused_messages = parts_.access->counts().messages;
+  }
+  return facts;
+}
+
+void Reactor::answer_metrics() {
+  if (parts_.metrics == nullptr || !parts_.metrics->asked()) return;
+  parts_.metrics->answer(
+      {.facts = facts(),
+       .load = load(),
+       .demand = parts_.broker.demand(kSlotWorkMs),
+       .commits = parts_.store.counts(),
+       .is_draining = phase_ != Phase::kRunning,
+       .refused_client_messages = refusals_.total(RefusalLog::Kind::kClient),
+       .refused_worker_messages = refusals_.total(RefusalLog::Kind::kWorker),
+       .refused_connections = refused_before_ + refused_connections_ + refused_connections()});
 }
 
 // ---- What goes out.

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <deque>
+#include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -121,6 +122,8 @@ struct StoreThread::Impl {
   std::atomic<std::uint64_t> log_bytes{0};
   std::atomic<std::int64_t> held_since{0};  // of WriteAheadLog::Clock; 0: nobody holds the log
   std::atomic<bool> slow{false};
+  mutable std::mutex counts_mutex;
+  CommitCounts counts;
   std::deque<Queued> queue;  // of the store's thread only
   std::string paused;        // why; empty: it is not
   Backups backups{[this](Backups::Ended ended) { report(std::move(ended)); }};
@@ -292,6 +295,7 @@ void StoreThread::Impl::note_health() {
 // One transaction; loads see what the steps before them recorded, and are told after the commit.
 void StoreThread::Impl::try_batch(std::size_t count, std::vector<Report>& loaded) {
   const bool has_records = writes(count);
+  const auto begun = std::chrono::steady_clock::now();
   if (has_records) store->begin();
   for (std::size_t i = 0; i < count; ++i) {
     for (const Record& record : queue[i].work.records) store->apply(record);
@@ -300,7 +304,12 @@ void StoreThread::Impl::try_batch(std::size_t count, std::vector<Report>& loaded
       loaded.push_back(store->compare_chunk(compare));
     }
   }
-  if (has_records) store->commit();
+  if (!has_records) return;
+  store->commit();
+  const auto took = std::chrono::steady_clock::now() - begun;
+  const std::lock_guard lock(counts_mutex);
+  for (std::size_t i = 0; i < count; ++i) counts.note(queue[i].work.records);
+  counts.note_commit(std::chrono::duration_cast<std::chrono::microseconds>(took));
 }
 
 // Says so whenever the kind of reason is another one than before.
@@ -352,6 +361,11 @@ void StoreThread::back_up(StartBackup start) { impl_->inbox.put({{}, {}, std::mo
 std::vector<StoreThread::Report> StoreThread::take() { return impl_->reports.take(); }
 
 std::uint64_t StoreThread::queued_bytes() const { return impl_->queued_bytes; }
+
+CommitCounts StoreThread::counts() const {
+  const std::lock_guard lock(impl_->counts_mutex);
+  return impl_->counts;
+}
 
 StoreThread::Health StoreThread::health() const {
   const WriteAheadLog::Clock::time_point since{WriteAheadLog::Clock::duration(impl_->held_since)};

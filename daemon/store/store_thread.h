@@ -12,6 +12,7 @@
 #include "daemon/broker/effect.h"
 #include "daemon/broker/event.h"
 #include "daemon/store/backup.h"
+#include "daemon/store/commit_counts.h"
 #include "daemon/store/options.h"
 #include "daemon/store/query.h"
 
@@ -67,6 +68,7 @@ class StoreThread {
     bool slow = false;                // every transaction waits for a while, because of that
   };
   [[nodiscard]] Health health() const;
+  [[nodiscard]] CommitCounts counts() const;  // any thread
 
  private:
   struct Impl;

@@ -235,6 +235,36 @@ TEST_F(Security, ABrokenListLeavesTheOldOne) {
   EXPECT_EQ(as("alice", {"jobs"}).exit_code, 0);
 }
 
+// As clusters change a mounted list: another folder takes the place of a link, and nobody sends a
+// signal.
+TEST_F(Security, AChangedListIsNoticedWithoutASignal) {
+  const std::string alice = keygen("alice", "submit");
+  const std::string bob = keygen("bob", "submit");
+  const auto publish = [&](const std::string& version, const std::string& lines) {
+    write_file(path("lists") / version / "keys", lines);
+    fs::create_symlink(version, path("lists/new"));
+    fs::rename(path("lists/new"), path("lists/current"));
+  };
+  publish("1", alice + bob);
+  fs::create_symlink("lists/current/keys", path("keys"));
+  const Process daemon = start_secure({"--workers", "0", "--authorized-keys-poll", "20ms"});
+  EXPECT_EQ(as("bob", {"jobs"}).exit_code, 0);
+
+  publish("2", "nonsense\n");
+  const auto complaints = [&] {
+    const std::string log = daemon.err();
+    const std::string line = "the list of authorized keys stays as it was";
+    return log.find(line) == std::string::npos ? 0 : log.rfind(line) == log.find(line) ? 1 : 2;
+  };
+  EXPECT_TRUE(eventually([&] { return complaints() > 0; }));
+  EXPECT_EQ(as("bob", {"jobs"}).exit_code, 0);
+
+  publish("3", alice);
+  EXPECT_TRUE(eventually([&] { return as("bob", {"jobs"}).exit_code != 0; }));
+  EXPECT_EQ(as("alice", {"jobs"}).exit_code, 0);
+  EXPECT_EQ(complaints(), 1) << "said once, not at every look";
+}
+
 TEST_F(Security, LocalWorkersNeedNoKey) {
   authorize(keygen("alice", "submit"));
   const Process daemon = start_secure({"--workers", "1"});

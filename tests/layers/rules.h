@@ -10,7 +10,7 @@
 //   messages               generated client, worker and common messages
 //   puzzle-messages        the generated messages of the file's own puzzle
 //   posix                  system headers that are not the C++ standard library
-//   protobuf zmq sqlite spdlog fmt cli11 toml json xxhash gmp      that library
+//   protobuf zmq sqlite spdlog fmt cli11 toml json xxhash gmp microhttpd      that library
 #pragma once
 
 #include <array>
@@ -47,6 +47,7 @@ inline constexpr auto kRules = std::to_array<Rule>({
     {"daemon/net/router*", kSocketRow},
     {"daemon/net/access.*", kSocketRow},
     {"daemon/net/listen*", kSocketRow},
+    {"daemon/net/metrics_server.*", "daemon/net/ proto/base/ posix fmt microhttpd"},
     {"daemon/net/*",
      "daemon/net/ daemon/broker/ daemon/store/ proto/wire.h proto/base/ posix spdlog fmt"},
     {"daemon/*",

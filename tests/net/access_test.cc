@@ -15,7 +15,8 @@ namespace {
 const std::string kKeyA(kKeyTextBytes, 'a');
 const std::string kKeyB(kKeyTextBytes, 'b');
 
-std::string error_of(const std::variant<AccessList, KeyError>& result) {
+template <class Value>
+std::string error_of(const std::variant<Value, KeyError>& result) {
   const auto* error = std::get_if<KeyError>(&result);
   return error == nullptr ? "" : error->text;
 }
