@@ -147,7 +147,7 @@ int run(const DaemonOptions& options) {
                   facts);
   const KeyPair* keys = access == nullptr ? nullptr : &access->keys();
   const std::string clients = listen(reactor.client_socket(), client_lock, keys);
-  std::string workers = listen(reactor.worker_socket(), worker_lock, keys);
+  const std::string workers = listen(reactor.worker_socket(), worker_lock, keys);
   spdlog::info("clients at {}, workers at {}", clients, workers);
   if (access != nullptr) {
     spdlog::info("TCP is encrypted; {} authorized keys", access->key_count());
@@ -156,12 +156,13 @@ int run(const DaemonOptions& options) {
         "--insecure-tcp: whoever reaches these endpoints can read, submit and work, and "
         "nothing is encrypted");
   }
+  std::string local_workers = workers;
   if (access != nullptr && options.supervisor.workers > 0 && !ipc_path(workers)) {
     local_lock.emplace(local_worker_endpoint(workers), false);
-    workers = listen(reactor.worker_socket(), *local_lock);
+    local_workers = listen(reactor.worker_socket(), *local_lock);
   }
   if (options.supervisor.workers > 0) {
-    supervisor.emplace(options.supervisor, workers, worker_log_arguments(options));
+    supervisor.emplace(options.supervisor, local_workers, worker_log_arguments(options));
     reactor.set_local_workers(*supervisor);
   }
   // After the endpoints: who finds it ready can connect to them.

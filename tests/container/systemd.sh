@@ -15,10 +15,14 @@ podman build --pull=never --network host --format docker --tag localhost/puzzled
   tail -n 20 "$work/systemd.log" >&2
   fail "the image of a system cannot be built"
 }
-# Without a cgroup namespace of its own, systemd would change flags of the machine's.
+# Without a cgroup namespace of its own, systemd would change flags of the machine's. SYS_PTRACE: a
+# process that ProtectProc= hides is one that PrivateUsers= could not set up. Mounts are shared as
+# on a machine, or credentials would stay in the namespace that made them.
 podman run -d --name "$run" --systemd=always --network none --cgroupns=private \
-  --cap-add SYS_ADMIN --security-opt seccomp=unconfined --security-opt unmask=ALL \
-  --stop-signal SIGRTMIN+3 localhost/puzzled-systemd /lib/systemd/systemd >/dev/null
+  --cap-add SYS_ADMIN --cap-add SYS_PTRACE --security-opt seccomp=unconfined \
+  --security-opt unmask=ALL \
+  --stop-signal SIGRTMIN+3 localhost/puzzled-systemd \
+  sh -c 'mount --make-rshared / && exec /lib/systemd/systemd' >/dev/null
 on() { podman exec "$run" "$@"; }
 show() { on systemctl show --value -p "$1" "$2"; }
 is() { [ "$(show "$1" "$2")" = "$3" ]; } # is PROPERTY UNIT VALUE
