@@ -3,6 +3,7 @@
 //   StatefulSet         its first pod and that pod's claims, with the name of its service
 //   secrets, emptyDir   folders below FOLDER, of root and the pod's fsGroup, with the same modes
 //   probes              left out: the image has no shell to run them with; the test asks itself
+//   ports               left out: podman would bind them on the machine
 import fs from 'node:fs';
 import path from 'node:path';
 import { parseAllDocuments, stringify } from 'yaml';
@@ -43,6 +44,7 @@ function podOf(object, name) {
   }));
   for (const container of spec.containers) {
     for (const probe of ['startupProbe', 'livenessProbe', 'readinessProbe']) delete container[probe];
+    delete container.ports;
   }
   spec.volumes = [...(spec.volumes ?? []).map((volume) => folderOf(volume, group)),
     ...claims.map((claim, i) => ({ name: object.spec.volumeClaimTemplates[i].metadata.name,
