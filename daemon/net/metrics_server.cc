@@ -78,10 +78,11 @@ MetricsServer::Impl::Impl(const Options& options, MetricsRequest& with)
   }
   address = std::get<MetricsAddress>(parsed);
   const int fd = listen_at(address);
-  daemon =
-      MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD, 0, nullptr, nullptr, &on_request, this,
-                       MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, kConnectionsMax,
-                       MHD_OPTION_CONNECTION_TIMEOUT, kIdleSeconds, MHD_OPTION_END);
+  // AUTO: not select(), which knows no descriptors above 1023; a daemon with many peers has them.
+  daemon = MHD_start_daemon(MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD, 0, nullptr, nullptr,
+                            &on_request, this, MHD_OPTION_LISTEN_SOCKET, fd,
+                            MHD_OPTION_CONNECTION_LIMIT, kConnectionsMax,
+                            MHD_OPTION_CONNECTION_TIMEOUT, kIdleSeconds, MHD_OPTION_END);
   if (daemon == nullptr) {
     ::close(fd);
     throw Fatal(kConfiguration, "metrics: the HTTP server does not start");

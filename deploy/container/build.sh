@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # Builds the image, with podman or docker:
 #   deploy/container/build.sh [--tag NAME] [--target STAGE]
-# NAME: localhost/puzzled:VERSION by default. STAGE: the last one; `build` keeps compiler and objects.
-# The base is debian:bookworm-slim. Where it is not there and no registry can be reached, a system of
-# the same name is made from Debian's packages (needs root and mmdebstrap).
-# BASE_ARCHIVE names the archive that is kept of such a system; CCACHE_DIR a folder of object files.
+# NAME: localhost/puzzled:VERSION by default. STAGE: the last one; `build` keeps compiler and
+# objects.
+# The base is debian:bookworm-slim. Where it is not there and no registry can be reached, a system
+# of the same name is made from Debian's packages (needs root and mmdebstrap).
+# BASE_ARCHIVE names the archive that is kept of such a system; CCACHE_DIR a folder of object
+# files.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# check.sh: the units and the drop-in are well-formed, and their exposure is at most 2.0 of 10 (systemd-analyze).
+# check.sh: the units and the drop-in are well-formed, and their exposure is at most 2.0 of 10
+# (systemd-analyze).
 # Needs only systemd's tools, no running systemd. The programs need not be installed.
 #   check.sh [--only FILE]
 set -euo pipefail

@@ -28,7 +28,8 @@ say "one container with workers of its own"
 hardened=(--label "$run" --read-only --read-only-tmpfs=false --tmpfs /tmp --cap-drop all
   --security-opt no-new-privileges)
 alone=$run-alone
-podman run -d --name "$alone" --network none "${hardened[@]}" "$image" puzzled --workers 1 >/dev/null
+podman run -d --name "$alone" --network none "${hardened[@]}" "$image" \
+  puzzled --workers 1 >/dev/null
 eventually "a daemon answers" podman exec "$alone" puzzlectl workers
 printf '8 6\n20 13\n0 0\n' |
   podman exec -i "$alone" puzzlectl submit bishops - --wait >"$work/alone" || fail "no result"

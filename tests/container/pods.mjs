@@ -43,8 +43,9 @@ function podOf(object, name) {
     },
   }));
   for (const container of spec.containers) {
-    for (const probe of ['startupProbe', 'livenessProbe', 'readinessProbe']) delete container[probe];
-    delete container.ports;
+    for (const field of ['startupProbe', 'livenessProbe', 'readinessProbe', 'ports']) {
+      delete container[field];
+    }
   }
   spec.volumes = [...(spec.volumes ?? []).map((volume) => folderOf(volume, group)),
     ...claims.map((claim, i) => ({ name: object.spec.volumeClaimTemplates[i].metadata.name,

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The pods of deploy/kubernetes really run, by `podman kube play`: what kustomize makes of the small
-# overlay, with secrets of secrets.sh. What podman does not know is replaced by what Kubernetes would
-# make of it (pods.mjs).
+# overlay, with secrets of secrets.sh. What podman does not know is replaced by what Kubernetes
+# would make of it (pods.mjs).
 #   tests/container/pods.sh BIN
 # PUZZLED_LONG=1 only; exit code 77: skipped.
 set -euo pipefail

@@ -1,7 +1,10 @@
 #include "daemon/net/metrics.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstdlib>
@@ -11,6 +14,7 @@
 #include <string>
 #include <thread>
 #include <variant>
+#include <vector>
 
 #include "daemon/net/metrics_address.h"
 #include "daemon/net/metrics_request.h"
@@ -182,6 +186,24 @@ TEST(MetricsServer, AnswersWhatTheLoopSays) {
   EXPECT_EQ(posted.status, 405);
   EXPECT_NE(posted.head.find("Allow: GET, HEAD"), std::string::npos) << posted.head;
   EXPECT_EQ(http_request(server.url(), "nonsense").status, 400);
+}
+
+// As in a daemon with thousands of peers.
+TEST(MetricsServer, AnswersThroughAnyDescriptor) {
+  constexpr rlim_t kMany = 1'500;
+  rlimit limit{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
+  limit.rlim_cur = std::min(limit.rlim_max, kMany + 500);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0);
+  std::vector<int> used;
+  for (int fd = 0; fd >= 0 && static_cast<rlim_t>(fd) < kMany;) {
+    fd = ::dup(STDERR_FILENO);
+    used.push_back(fd);
+  }
+  Loop loop(some_metrics());
+  const MetricsServer server({"*", static_cast<std::uint32_t>(kLong.count())}, loop.request);
+  EXPECT_EQ(http_get(server.url() + "/healthz").status, 200);
+  for (const int fd : used) ::close(fd);
 }
 
 TEST(MetricsServer, IsNotReadyWhileTheDaemonDrains) {

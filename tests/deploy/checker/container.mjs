@@ -25,7 +25,8 @@ function checkCopy(words, stages, facts) {
   return errors;
 }
 
-// What a shell can only tell when it runs it is left to the build; that commands are commands is not.
+// What a shell can only tell when it runs it is left to the build; that commands are commands is
+// not.
 const kCommands = ['apt-get', 'cd', 'cmake', 'cut', 'deploy/packages.sh', 'echo', 'grep', 'install',
   'ldd', 'mkdir', 'rm', 'sed', 'sort', 'tr', 'xargs'];
 

@@ -3,116 +3,7 @@
 //   names        a field that no schema asks for is unknown; the schemas alone let it pass
 //   references   what one object says of another, of the programs or of the image is so
 // Every function returns errors as text.
-const kPackages = {
-  'keda.sh': '@kubernetes-models/keda',
-  'monitoring.coreos.com': '@kubernetes-models/prometheus-operator',
-};
-
-// ---- One object against its schema.
-
-const models = new Map();
-
-async function modelOf(apiVersion, kind) {
-  const id = `${apiVersion} ${kind}`;
-  if (!models.has(id)) {
-    const [group, version] = `${apiVersion}`.includes('/')
-      ? apiVersion.split('/') : ['', apiVersion];
-    const path = `${kPackages[group] ?? 'kubernetes-models'}/${group ? group + '/' : ''}` +
-      `${version}/${kind}`;
-    models.set(id, await import(path).then((m) => m[kind], () => undefined));
-  }
-  return models.get(id);
-}
-
-// Wraps a value so that every field that is looked at is noted. A schema of a map looks at all keys,
-// one of an object at those that it knows.
-function watched(value, path, seen) {
-  if (value === null || typeof value !== 'object') return value;
-  return new Proxy(value, {
-    get(target, key, receiver) {
-      const inner = Reflect.get(target, key, receiver);
-      if (typeof key !== 'string' || !Object.hasOwn(target, key)) return inner;
-      seen.add(`${path}/${key}`);
-      return watched(inner, `${path}/${key}`, seen);
-    },
-    ownKeys(target) {
-      for (const key of Object.keys(target)) seen.add(`${path}/${key}`);
-      return Reflect.ownKeys(target);
-    },
-  });
-}
-
-function unknownFields(value, path, seen, found) {
-  if (value === null || typeof value !== 'object') return;
-  for (const key of Object.keys(value)) {
-    const at = `${path}/${key}`;
-    if (seen.has(at)) unknownFields(value[key], at, seen, found);
-    else found.push(`${at} is not known`);
-  }
-}
-
-export async function checkSchema(object) {
-  const model = await modelOf(object.apiVersion, object.kind);
-  if (!model) return [`there is no ${object.apiVersion} ${object.kind}`];
-  const seen = new Set();
-  const target = Object.assign(Object.create(model.prototype), object);
-  try {
-    watched(target, '', seen).validate();
-  } catch (error) {
-    return [error.message];
-  }
-  const found = [];
-  unknownFields(object, '', seen, found);
-  return found;
-}
-
-// ---- Values that schemas leave open.
-
-const kEnums = {
-  fsGroupChangePolicy: ['OnRootMismatch', 'Always'],
-  imagePullPolicy: ['IfNotPresent', 'Always', 'Never'],
-  whenUnsatisfiable: ['ScheduleAnyway', 'DoNotSchedule'],
-  accessModes: ['ReadWriteOnce', 'ReadWriteOncePod'],
-  topologyKey: ['kubernetes.io/hostname', 'topology.kubernetes.io/zone'],
-  policyTypes: ['Ingress', 'Egress'],
-  protocol: ['TCP', 'UDP'],
-  drop: ['ALL'],
-};
-const kPatterns = {
-  cpu: /^[0-9]+(\.[0-9]+)?m?$/,
-  memory: /^[0-9]+([KMGT]i?)?$/,
-  storage: /^[0-9]+([KMGT]i?)?$/,
-  sizeLimit: /^[0-9]+([KMGT]i?)?$/,
-  maxSurge: /^[0-9]+%?$/,
-  maxUnavailable: /^[0-9]+%?$/,
-  interval: /^[0-9]+(ms|s|m|h|d)$/,
-  for: /^[0-9]+(ms|s|m|h|d)$/,
-  targetValue: /^[0-9]+$/,
-};
-
-const kResources = ['cpu', 'memory', 'storage'];
-
-function checkValues(value, path, errors) {
-  if (value === null || typeof value !== 'object') return;
-  if (/\/(requests|limits)$/.test(path)) {
-    for (const key of Object.keys(value)) {
-      if (!kResources.includes(key)) errors.push(`${path}: there is no resource ${key}`);
-    }
-  }
-  for (const [key, inner] of Object.entries(value)) {
-    const at = `${path}/${key}`;
-    for (const one of Array.isArray(inner) ? inner : [inner]) {
-      if (typeof one === 'object') continue;
-      if (kEnums[key] && !kEnums[key].includes(one)) {
-        errors.push(`${at}: found "${one}", expected one of ${kEnums[key]}`);
-      }
-      if (kPatterns[key] && !kPatterns[key].test(`${one}`)) {
-        errors.push(`${at}: found "${one}", expected ${kPatterns[key]}`);
-      }
-    }
-    checkValues(inner, at, errors);
-  }
-}
+import { checkSchema, checkValues } from './schema.mjs';
 
 // ---- Workloads: pods against their volumes, secrets, programs, and the restricted profile.
 
@@ -187,7 +78,8 @@ function checkFiles(container, pod, set) {
     used.add(mount.name);
     const secret = (pod.spec.volumes ?? []).find((v) => v.name === mount.name)?.secret;
     if (!secret) continue;
-    const data = set.find((o) => o.kind === 'Secret' && o.metadata.name === secret.secretName)?.data;
+    const data = set.find((o) => o.kind === 'Secret' &&
+      o.metadata.name === secret.secretName)?.data;
     if (!(file.slice(mount.mountPath.length + 1) in (data ?? {}))) {
       errors.push(`${file} is not in the secret ${secret.secretName}`);
     }
@@ -246,7 +138,8 @@ function checkPorts(container, facts) {
 
 // An address inside the cluster: a service, and one of its ports.
 function checkAddress(text, set) {
-  const parts = /^(?:tcp|http):\/\/([a-z0-9-]+)((?:\.[a-z0-9-]+)*):([0-9]+)(\/metrics)?$/.exec(text);
+  const address = /^(?:tcp|http):\/\/([a-z0-9-]+)((?:\.[a-z0-9-]+)*):([0-9]+)(\/metrics)?$/;
+  const parts = address.exec(text);
   if (!parts) return [`${text} is no address`];
   const [, host, domain, port] = parts;
   const service = set.find((o) => o.kind === 'Service' && o.metadata.name === host);

@@ -1,6 +1,6 @@
-// node main.mjs check|typos ROOT BIN: checks deploy/kubernetes and deploy/container of the project in
-// ROOT, whose programs lie in BIN; or makes one typo after the other in copies of their files, and
-// demands that each is noticed. Exit code 1: an error, or a typo that is not.
+// node main.mjs check|typos ROOT BIN: checks deploy/kubernetes and deploy/container of the project
+// in ROOT, whose programs lie in BIN; or makes one typo after the other in copies of their files,
+// and demands that each is noticed. Exit code 1: an error, or a typo that is not.
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';

@@ -4,7 +4,8 @@
 // that nothing refers to, and numbers of which every other would do as well.
 const kFree = [
   /\/annotations\//, /\/summary$/, /\/alert$/, /\/expr$/, /\/groups\/[0-9]+\/name$/,
-  /^(NetworkPolicy|PodDisruptionBudget|ScaledObject|ServiceMonitor|PrometheusRule)\/metadata\/name$/,
+  /^(NetworkPolicy|PodDisruptionBudget)\/metadata\/name$/,
+  /^(ScaledObject|ServiceMonitor|PrometheusRule)\/metadata\/name$/,
 ];
 
 function* paths(value, path) {
