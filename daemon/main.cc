@@ -23,8 +23,8 @@
 #include "daemon/log.h"
 #include "daemon/net/access.h"
 #include "daemon/net/listen.h"
+#include "daemon/net/metrics_endpoint.h"
 #include "daemon/net/metrics_request.h"
-#include "daemon/net/metrics_server.h"
 #include "daemon/net/reactor.h"
 #include "daemon/options.h"
 #include "daemon/store/store.h"
@@ -166,16 +166,16 @@ int run(const DaemonOptions& options) {
     reactor.set_local_workers(*supervisor);
   }
   // After the endpoints: who finds it ready can connect to them.
-  std::optional<MetricsServer> metrics_server;
+  std::optional<MetricsEndpoint> metrics_endpoint;
   if (!options.metrics.empty()) {
-    metrics_server.emplace(MetricsServer::Options{options.metrics, options.metrics_timeout_ms},
-                           metrics);
-    spdlog::info("metrics at {}/metrics", metrics_server->url());
+    metrics_endpoint.emplace(MetricsEndpoint::Options{options.metrics, options.metrics_timeout_ms},
+                             metrics);
+    spdlog::info("metrics at {}/metrics", metrics_endpoint->url());
   }
   spdlog::info("ready");
   service_manager::ready(fmt::format("clients at {}, workers at {}", clients, workers));
   const int code = reactor.run();
-  metrics_server.reset();
+  metrics_endpoint.reset();
   supervisor.reset();
   spdlog::info("stopped");
   return code;

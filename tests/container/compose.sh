@@ -3,8 +3,8 @@
 #   tests/container/compose.sh BIN
 # PUZZLED_LONG=1 only; exit code 77: skipped.
 set -euo pipefail
+bin=$(realpath "${1:?the folder of the programs}")
 cd "$(dirname "$0")"
-bin=${1:?the folder of the programs}
 . ./podman.sh
 command -v docker-compose >/dev/null ||
   skip "docker-compose is not installed (deploy/packages.sh full)"

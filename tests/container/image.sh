@@ -4,8 +4,8 @@
 #   tests/container/image.sh BIN     BIN: the folder of the built programs, for the client
 # PUZZLED_LONG=1 only; exit code 77: skipped. PUZZLED_CONTAINERS: where images stay between runs.
 set -euo pipefail
+bin=$(realpath "${1:?the folder of the programs}")
 cd "$(dirname "$0")"
-bin=${1:?the folder of the programs}
 . ./podman.sh
 trap 'podman rm -f -t 0 $(podman ps -aq --filter label=$run) >/dev/null 2>&1 || true
   podman volume rm -f $run >/dev/null 2>&1 || true

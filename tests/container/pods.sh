@@ -5,8 +5,8 @@
 #   tests/container/pods.sh BIN
 # PUZZLED_LONG=1 only; exit code 77: skipped.
 set -euo pipefail
+bin=$(realpath "${1:?the folder of the programs}")
 cd "$(dirname "$0")"
-bin=${1:?the folder of the programs}
 . ./podman.sh
 command -v kubectl >/dev/null || skip "kubectl is not installed"
 command -v node >/dev/null || skip "node is not installed"

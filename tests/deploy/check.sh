@@ -5,8 +5,8 @@
 # typos: makes one typo after the other in copies of the files; each has to be noticed.
 # Skips (exit code 77) with a line that says why.
 set -euo pipefail
+mode=${1:?check or typos} bin=$(realpath "${2:?the folder of the programs}")
 cd "$(dirname "$0")"
-mode=${1:?check or typos} bin=${2:?the folder of the programs}
 root=$(cd ../.. && pwd)
 
 skip() {

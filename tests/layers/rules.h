@@ -47,7 +47,7 @@ inline constexpr auto kRules = std::to_array<Rule>({
     {"daemon/net/router*", kSocketRow},
     {"daemon/net/access.*", kSocketRow},
     {"daemon/net/listen*", kSocketRow},
-    {"daemon/net/metrics_server.*", "daemon/net/ proto/base/ posix fmt microhttpd"},
+    {"daemon/net/metrics_endpoint.*", "daemon/net/ proto/base/ posix fmt microhttpd"},
     {"daemon/net/*",
      "daemon/net/ daemon/broker/ daemon/store/ proto/wire.h proto/base/ posix spdlog fmt"},
     {"daemon/*",

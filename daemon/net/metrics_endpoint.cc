@@ -1,4 +1,4 @@
-#include "daemon/net/metrics_server.h"
+#include "daemon/net/metrics_endpoint.h"
 
 #include <fmt/format.h>
 #include <microhttpd.h>
@@ -50,7 +50,7 @@ int listen_at(MetricsAddress& address) {
 
 }  // namespace
 
-struct MetricsServer::Impl {
+struct MetricsEndpoint::Impl {
   Impl(const Options& options, MetricsRequest& request);
   ~Impl() {
     request.close();  // no wait for an answer that nobody gives
@@ -70,7 +70,7 @@ struct MetricsServer::Impl {
   MHD_Daemon* daemon = nullptr;
 };
 
-MetricsServer::Impl::Impl(const Options& options, MetricsRequest& with)
+MetricsEndpoint::Impl::Impl(const Options& options, MetricsRequest& with)
     : request(with), timeout(options.timeout_ms) {
   auto parsed = parse_metrics_address(options.address);
   if (const auto* error = std::get_if<std::string>(&parsed)) {
@@ -89,7 +89,7 @@ MetricsServer::Impl::Impl(const Options& options, MetricsRequest& with)
   }
 }
 
-Reply MetricsServer::Impl::reply_to(std::string_view path) {
+Reply MetricsEndpoint::Impl::reply_to(std::string_view path) {
   if (path != "/metrics" && path != "/healthz" && path != "/readyz") {
     return {MHD_HTTP_NOT_FOUND, "there are /metrics, /healthz and /readyz\n"};
   }
@@ -102,10 +102,10 @@ Reply MetricsServer::Impl::reply_to(std::string_view path) {
   return {MHD_HTTP_OK, "ok\n"};
 }
 
-MHD_Result MetricsServer::Impl::on_request(void* self, MHD_Connection* connection, const char* path,
-                                           const char* method, const char* /*version*/,
-                                           const char* /*upload*/, std::size_t* upload_bytes,
-                                           void** state) {
+MHD_Result MetricsEndpoint::Impl::on_request(void* self, MHD_Connection* connection,
+                                             const char* path, const char* method,
+                                             const char* /*version*/, const char* /*upload*/,
+                                             std::size_t* upload_bytes, void** state) {
   // The first call comes with the headers alone, and the last one when there is no more to read.
   if (*state == nullptr) {
     *state = connection;
@@ -131,11 +131,11 @@ MHD_Result MetricsServer::Impl::on_request(void* self, MHD_Connection* connectio
   return queued;
 }
 
-MetricsServer::MetricsServer(const Options& options, MetricsRequest& request)
+MetricsEndpoint::MetricsEndpoint(const Options& options, MetricsRequest& request)
     : impl_(std::make_unique<Impl>(options, request)) {}
 
-MetricsServer::~MetricsServer() = default;
+MetricsEndpoint::~MetricsEndpoint() = default;
 
-std::string MetricsServer::url() const { return "http://" + to_string(impl_->address); }
+std::string MetricsEndpoint::url() const { return "http://" + to_string(impl_->address); }
 
 }  // namespace puzzled

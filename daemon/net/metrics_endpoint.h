@@ -15,17 +15,17 @@
 
 namespace puzzled {
 
-class MetricsServer {
+class MetricsEndpoint {
  public:
   struct Options {
     std::string address;         // as in metrics_address_error(); port 0: any
     std::uint32_t timeout_ms{};  // until a request that the loop has not answered fails
   };
   // Listens. Throws Fatal (configuration: that address is not ours, or taken).
-  MetricsServer(const Options& options, MetricsRequest& request);
-  ~MetricsServer();
-  MetricsServer(const MetricsServer&) = delete;
-  MetricsServer& operator=(const MetricsServer&) = delete;
+  MetricsEndpoint(const Options& options, MetricsRequest& request);
+  ~MetricsEndpoint();
+  MetricsEndpoint(const MetricsEndpoint&) = delete;
+  MetricsEndpoint& operator=(const MetricsEndpoint&) = delete;
 
   [[nodiscard]] std::string url() const;  // "http://127.0.0.1:7402"
 
