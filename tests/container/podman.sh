@@ -90,8 +90,8 @@ http() {
 # figure URL NAME: the value of one figure of the daemon.
 figure() { http "$1/metrics" | awk -v name="$2" '$1 == name { print $2 }'; }
 
-# Bishops cases that keep two workers busy for a while: LINES of them.
+# Bishops cases of some milliseconds each: LINES of them.
 long_test() {
-  awk -v lines="$1" 'BEGIN { for (i = 0; i < lines; ++i) print 60 + i % 40, 40 + i % 7
+  awk -v lines="$1" 'BEGIN { for (i = 0; i < lines; ++i) print 600 + i % 40, 500 + i % 7
     print 0, 0 }'
 }
