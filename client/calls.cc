@@ -70,6 +70,12 @@ proto::WorkersPage list_workers(Connection& connection, std::uint64_t after) {
   return checked_call(connection, request, ClientReply::kWorkersPage).workers_page();
 }
 
+proto::Demand get_demand(Connection& connection, std::uint32_t slot_work_ms) {
+  ClientRequest request;
+  request.mutable_get_demand()->set_slot_work_ms(slot_work_ms);
+  return checked_call(connection, request, ClientReply::kDemand).demand();
+}
+
 proto::CheckPage check(Connection& connection, const proto::Check& page) {
   ClientRequest request;
   *request.mutable_check() = page;

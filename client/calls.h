@@ -20,6 +20,8 @@ void cancel_job(Connection& connection, std::uint64_t job, const std::string& re
 proto::CaseDetail get_case(Connection& connection, std::uint64_t job, std::uint64_t case_no);
 proto::FilesPage list_files(Connection& connection, std::uint64_t job, std::uint64_t after_file);
 proto::WorkersPage list_workers(Connection& connection, std::uint64_t after);
+// `slot_work_ms`: work for which one more slot is wanted; 0: as the daemon thinks.
+proto::Demand get_demand(Connection& connection, std::uint32_t slot_work_ms);
 proto::CheckPage check(Connection& connection, const proto::Check& page);
 proto::Version get_version(Connection& connection);
 

@@ -163,6 +163,10 @@ WorkersPage Broker::workers(const Now& now, WorkerNo after, std::uint32_t rows) 
   return impl_->sessions.page(now, after, rows);
 }
 
+Demand Broker::demand(std::uint32_t slot_work_ms, std::size_t lanes_max) const {
+  return broker::demand_of(impl_->core, slot_work_ms, lanes_max);
+}
+
 std::string Broker::intake_paused() const { return impl_->core.intake_paused; }
 
 std::uint64_t Broker::leases() const { return impl_->leases.live_count(); }

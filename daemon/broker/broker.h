@@ -9,6 +9,7 @@
 
 #include "daemon/broker/effect.h"
 #include "daemon/broker/event.h"
+#include "daemon/broker/load.h"
 #include "daemon/broker/options.h"
 
 namespace puzzled {
@@ -56,6 +57,9 @@ class Broker {
   void find_stuck(JobId after, JobId last, std::vector<Finding>& findings) const;
   // Workers with larger numbers than `after`: at most `rows`, and fewer if they take much room.
   [[nodiscard]] WorkersPage workers(const Now& now, WorkerNo after, std::uint32_t rows) const;
+  // How much work is open, and how many slots it wants; see load.h.
+  [[nodiscard]] Demand demand(std::uint32_t slot_work_ms,
+                              std::size_t lanes_max = kDemandLanesMax) const;
   [[nodiscard]] std::string intake_paused() const;  // empty: it is not
   [[nodiscard]] std::uint64_t leases() const;       // open ones, for draining
   [[nodiscard]] std::size_t worker_count() const;

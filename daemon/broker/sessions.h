@@ -96,10 +96,18 @@ class Sessions {
   // Room for more leases among the workers of a lane.
   [[nodiscard]] std::uint64_t free_leases(LaneNo lane) const;
   [[nodiscard]] std::uint64_t slots(LaneNo lane) const;
+  // Of the workers that take cases: those that drain, or whose connection is gone, do not.
+  struct Slots {
+    std::uint64_t workers = 0;
+    std::uint64_t all = 0;
+    std::map<LaneNo, std::uint64_t> by_lane;
+  };
+  [[nodiscard]] Slots slots() const;
   [[nodiscard]] WorkersPage page(const Now& now, WorkerNo after, std::uint32_t rows) const;
   void check() const;
 
  private:
+  [[nodiscard]] bool is_draining(const Session& session) const;
   [[nodiscard]] WorkerView view_of(const Session& session, const Now& now) const;
 
   using Profiles = std::map<std::vector<LaneNo>, Profile>;

@@ -70,6 +70,21 @@ std::uint64_t Sessions::slots(LaneNo lane) const {
   return slots;
 }
 
+Sessions::Slots Sessions::slots() const {
+  Slots slots;
+  for (const auto& [peer, session] : by_peer_) {
+    if (!session->attached || is_draining(*session)) continue;
+    ++slots.workers;
+    slots.all += session->slots;
+    for (const LaneNo lane : session->lanes) slots.by_lane[lane] += session->slots;
+  }
+  return slots;
+}
+
+bool Sessions::is_draining(const Session& session) const {
+  return core_.draining || session.capacity == 0;
+}
+
 WorkersPage Sessions::page(const Now& now, WorkerNo after, std::uint32_t rows) const {
   std::vector<const Session*> sessions;
   for (const auto& [worker, session] : by_worker_) {
@@ -101,7 +116,7 @@ WorkerView Sessions::view_of(const Session& session, const Now& now) const {
                   .connected_ms = session.connected_wall_ms,
                   // A wall clock that was set back must not show the future.
                   .last_seen_ms = std::min(session.seen_wall_ms, now.wall_ms),
-                  .draining = core_.draining || session.capacity == 0,
+                  .draining = is_draining(session),
                   .cases_done = session.cases_done,
                   .version = session.version,
                   .solvers = {}};

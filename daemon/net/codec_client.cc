@@ -355,6 +355,10 @@ ClientInput decode_client(PeerId peer, std::string_view frame, const CodecOption
                          page_rows(in.list_workers().limit(), options)};
     case proto::ClientRequest::kGetVersion:
       return GetVersion{id};
+    case proto::ClientRequest::kGetDemand: {
+      const std::uint32_t slot_work_ms = in.get_demand().slot_work_ms();
+      return GetDemand{id, slot_work_ms > 0 ? slot_work_ms : kSlotWorkMs};
+    }
     case proto::ClientRequest::kCheck:
       return finish(id, decode(in.check(), id));
     case proto::ClientRequest::kBackup:

@@ -215,6 +215,28 @@ std::string encode(std::uint64_t request, const WorkersPage& workers) {
   return finish(request, reply);
 }
 
+std::string encode(std::uint64_t request, const Demand& demand) {
+  proto::ClientReply reply;
+  proto::Demand& to = *reply.mutable_demand();
+  to.set_cut(demand.is_cut);
+  to.set_open_cases(demand.open_cases);
+  to.set_slots_wanted(demand.slots_wanted);
+  to.set_slots(demand.slots);
+  to.set_workers(demand.workers);
+  for (const LaneDemand& from : demand.lanes) {
+    proto::LaneDemand& lane = *to.add_lanes();
+    lane.set_puzzle(from.puzzle);
+    lane.set_solver(from.solver);
+    lane.set_open_cases(from.open_cases);
+    lane.set_leased_cases(from.leased_cases);
+    lane.set_case_us(from.case_us);
+    lane.set_work_us(from.work_us);
+    lane.set_slots_wanted(from.slots_wanted);
+    lane.set_slots(from.slots);
+  }
+  return finish(request, reply);
+}
+
 std::string encode(std::uint64_t request, const DaemonFacts& facts, const DaemonLoad& load) {
   proto::ClientReply reply;
   proto::Version& to = *reply.mutable_version();

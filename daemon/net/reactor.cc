@@ -311,6 +311,11 @@ void Reactor::handle(PeerId peer, const codec::GetVersion& version) {
   reply(peer, version.request, codec::encode(version.request, facts_, load()));
 }
 
+void Reactor::handle(PeerId peer, const codec::GetDemand& get) {
+  clients_.find(peer)->open_requests.insert(get.request);
+  reply(peer, get.request, codec::encode(get.request, parts_.broker.demand(get.slot_work_ms)));
+}
+
 void Reactor::start_reads() {
   const auto may_read = [&](PeerId peer) {
     const Router::Peer* client = clients_.find(peer);

@@ -86,6 +86,7 @@ class Reactor {
   void handle(PeerId peer, codec::Query query);
   void handle(PeerId peer, const codec::ListWorkers& list);
   void handle(PeerId peer, const codec::GetVersion& version);
+  void handle(PeerId peer, const codec::GetDemand& get);
   void handle(PeerId peer, const codec::CheckBroker& check);
   void handle(PeerId peer, const codec::Backup& backup);
   void handle(const StoreThread::Durable& durable);

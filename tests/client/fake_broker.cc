@@ -205,8 +205,9 @@ bool FakeBroker::handle(const ClientRequest& request, ClientReply& reply) {
       version.mutable_load()->set_reader_age_ms(42'000);
       return true;
     }
-    case ClientRequest::kCheck:   // shown end to end
-    case ClientRequest::kBackup:  // likewise
+    case ClientRequest::kCheck:      // shown end to end
+    case ClientRequest::kBackup:     // likewise
+    case ClientRequest::kGetDemand:  // asked by puzzle-scaler only
     case ClientRequest::BODY_NOT_SET:
       break;
   }

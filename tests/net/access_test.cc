@@ -57,6 +57,8 @@ TEST(Permission, EachRequestHasItsRole) {
   request.set_id(1);
   request.mutable_get_version();
   EXPECT_EQ(role_of(request), Role::kRead);
+  request.mutable_get_demand();
+  EXPECT_EQ(role_of(request), Role::kRead);
   request.mutable_list_workers();
   EXPECT_EQ(role_of(request), Role::kRead);
   request.mutable_wait_job()->set_job(1);
