@@ -12,7 +12,7 @@ root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
 mkdir -p "$root/usr/lib/systemd/system" "$root/usr/bin" "$root/bin"
 cp ./*.service "$root/usr/lib/systemd/system/"
-for program in puzzled puzzle-worker; do
+for program in puzzled puzzle-worker puzzle-scaler; do
   printf '#!/bin/sh\n' >"$root/usr/bin/$program"
   chmod +x "$root/usr/bin/$program"
 done
@@ -21,11 +21,11 @@ for target in network-online multi-user sysinit basic shutdown; do
   printf '[Unit]\nDescription=%s\n' "$target" >"$root/usr/lib/systemd/system/$target.target"
 done
 
-for unit in puzzled.service puzzle-worker@cluster.service; do
+for unit in puzzled.service puzzle-worker@cluster.service puzzle-scaler.service; do
   echo "== $unit"
   # Whatever it has to say about our own files is an error.
   said=$(systemd-analyze verify --man=no --root="$root" "$unit" 2>&1 || true)
-  if grep -E '(puzzled|puzzle-worker)(@[a-z]*)?\.service' <<<"$said"; then
+  if grep -E '(puzzled|puzzle-worker|puzzle-scaler)(@[a-z]*)?\.service' <<<"$said"; then
     echo "check.sh: $unit is not well-formed" >&2
     exit 1
   fi

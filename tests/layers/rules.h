@@ -82,6 +82,11 @@ inline constexpr auto kRules = std::to_array<Rule>({
     {"client/connection*",
      "client/ proto/wire.h proto/curve.h proto/base/ messages protobuf posix zmq fmt"},
     {"client/cmd_keygen.cc", "client/ proto/curve.h proto/base/ posix fmt"},
+    // What starts and ends workers: its decisions are pure, the rest is a client like the others.
+    {"client/scaler/scaler.*", "client/scaler/scaler.h client/scaler/types.h"},
+    {"client/scaler/types.h", ""},
+    {"client/scaler/*",
+     "client/scaler/ client/ workers/puzzles/ proto/base/ messages posix spdlog fmt cli11 json"},
     {"client/*",
      "client/ workers/puzzles/ proto/wire.h proto/base/ messages protobuf posix spdlog fmt cli11 "
      "toml json xxhash"},
