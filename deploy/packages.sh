@@ -24,7 +24,10 @@ test=(
   clang libclang-rt-dev           # fuzzing
 )
 bench=(libbenchmark-dev)
-full=(clang-format clang-tidy llvm mmdebstrap ca-certificates git)
+full=(
+  clang-format clang-tidy llvm mmdebstrap ca-certificates git
+  slurm-wlm munge iproute2 sqlite3  # a cluster on this machine: tests/slurm
+)
 
 fail() {
   printf 'packages.sh: %s\n' "$*" >&2
