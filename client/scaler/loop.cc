@@ -132,7 +132,9 @@ void Loop::ask_engine(Observation& seen) {
 bool Loop::carry_out(const Decision& decision) {
   if (options_.dry_run) {
     std::string plan;
-    if (decision.submit > 0) plan = fmt::format("would submit {} workers", decision.submit);
+    if (decision.submit > 0)
+      plan =
+          fmt::format("would submit {} worker{}", decision.submit, decision.submit == 1 ? "" : "s");
     for (const End& end : decision.ends) {
       plan += fmt::format("{}would end {}: {}", plan.empty() ? "" : "; ", end.id, end.why);
     }

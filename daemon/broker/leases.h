@@ -67,6 +67,8 @@ class Leases {
   void set_durable(std::uint64_t steps);
   // The cases of the job that are open positions of live leases, by chunk.
   [[nodiscard]] LeasedCases leased_cases(const Job& job) const;
+  // When the oldest live lease of the job was given out, steady; kNever: it has none.
+  [[nodiscard]] std::int64_t oldest_dispatch_ms(const Job& job) const;
   [[nodiscard]] std::uint64_t live_count() const { return live_count_; }
   [[nodiscard]] bool store_is_behind() const {
     return undurable_bytes_ > core_.options.undurable_results_bytes_max;

@@ -29,6 +29,14 @@ std::int64_t Leases::deadline(const Lease& lease) const {
          core_.options.lease_margin_ms;
 }
 
+std::int64_t Leases::oldest_dispatch_ms(const Job& job) const {
+  std::int64_t oldest_ms = kNever;
+  for (const LeaseId id : job.leases) {
+    oldest_ms = std::min(oldest_ms, leases_.at(id)->dispatched_ms);
+  }
+  return oldest_ms;
+}
+
 std::int64_t Leases::first_deadline(const Session& session) const {
   std::int64_t first = kNever;
   for (const LeaseId id : session.leases) first = std::min(first, deadline(*leases_.at(id)));

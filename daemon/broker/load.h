@@ -39,8 +39,10 @@ namespace broker {
 
 struct Core;
 
-// A slot is wanted for each `slot_work_ms` of expected work; while nothing is known of a lane, for
-// each first dispatch. REQUIRES: slot_work_ms > 0.
+// A slot is wanted for each `slot_work_ms` of expected work. While nothing is known of a lane, one
+// is wanted, to find out: what is cheap is over before many workers are there. If that takes more
+// than a second, a case costs at least as long as one has been solved without a result. REQUIRES:
+// slot_work_ms > 0.
 [[nodiscard]] Demand demand_of(const Core& core, std::uint32_t slot_work_ms, std::size_t lanes_max);
 
 }  // namespace broker

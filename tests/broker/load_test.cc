@@ -29,7 +29,7 @@ TEST_F(Load, NothingToDoWantsNothing) {
   EXPECT_TRUE(demand().lanes.empty()) << "a job without cases";
 }
 
-TEST_F(Load, UnknownWorkWantsASlotForEachFirstDispatch) {
+TEST_F(Load, UnknownWorkWantsOneSlotToFindOut) {
   d.submit(1, 40);
   EXPECT_EQ(demand().open_cases, 40U);
   EXPECT_EQ(lane("bishops").solver, "fast");
@@ -37,8 +37,22 @@ TEST_F(Load, UnknownWorkWantsASlotForEachFirstDispatch) {
   EXPECT_EQ(lane("bishops").leased_cases, 0U);
   EXPECT_EQ(lane("bishops").case_us, 0);
   EXPECT_EQ(lane("bishops").work_us, 0U);
-  EXPECT_EQ(lane("bishops").slots_wanted, 3U) << "16, 16 and 8 cases";
-  EXPECT_EQ(demand(1).slots_wanted, 3U);
+  EXPECT_EQ(lane("bishops").slots_wanted, 1U);
+  EXPECT_EQ(demand(1).slots_wanted, 1U);
+}
+
+TEST_F(Load, WhatIsSolvedForLongWithoutAResultIsLongWork) {
+  d.ready(1, 1);
+  d.submit(1, 40);
+  d.tick_after(900);
+  EXPECT_EQ(lane("bishops").slots_wanted, 1U) << "the result may be on its way";
+  d.heartbeat(1, {1});
+  d.tick_after(2'000);
+  EXPECT_EQ(lane("bishops").slots_wanted, 12U) << "40 times 2.9 s at least";
+  EXPECT_EQ(lane("bishops").work_us, 0U) << "not known";
+  d.heartbeat(1, {1});
+  d.results(1, 1, {0});
+  EXPECT_EQ(lane("bishops").slots_wanted, 1U) << "now it is: 1 ms";
 }
 
 TEST_F(Load, KnownWorkWantsASlotForEachPieceOfIt) {
@@ -79,20 +93,23 @@ TEST_F(Load, WhatIsKnownOfTheLaneCountsForItsNextJob) {
 }
 
 TEST_F(Load, WantsOfAllLanesAreSummedAndSlotsCountedOnce) {
-  d.submit(1, 16);
-  d.submit(2, 100, "duel");
   d.ready(1, 1, 2, {"bishops", "shuttle"});
   d.ready(2, 2, 3, {"bishops", "duel"});
+  d.submit(1, 16);
+  d.submit(2, 100, "duel");
+  d.tick_after(2'500);
   const Demand all = demand();
   EXPECT_EQ(all.open_cases, 116U);
-  EXPECT_EQ(all.slots_wanted, 8U);
+  EXPECT_EQ(all.slots_wanted, 29U) << "16 and 100 times 2.5 s";
   EXPECT_EQ(all.workers, 2U);
   EXPECT_EQ(all.slots, 5U);
   ASSERT_EQ(all.lanes.size(), 3U);
   EXPECT_EQ(all.lanes[0].puzzle, "duel");
+  EXPECT_EQ(all.lanes[0].slots_wanted, 25U);
   EXPECT_EQ(all.lanes[1].puzzle, "bishops");
   EXPECT_EQ(all.lanes[1].slots, 5U);
   EXPECT_EQ(all.lanes[2].puzzle, "shuttle");
+  EXPECT_EQ(all.lanes[2].slots_wanted, 0U);
   EXPECT_EQ(all.lanes[2].slots, 2U);
 }
 
@@ -118,15 +135,14 @@ TEST_F(Load, ADaemonThatShutsDownWantsNobody) {
 }
 
 TEST_F(Load, InventedPuzzlesDoNotMakeTheAnswerLong) {
-  for (std::uint8_t job = 1; job <= 9; ++job) {
-    d.submit(job, job * 16U, "p" + std::to_string(job));
-  }
+  for (std::uint8_t job = 1; job <= 9; ++job) d.submit(job, 16, "p" + std::to_string(job));
+  d.ready(1, 1, 1, {"p5"});
+  d.tick_after(2'500);
   const Demand cut = d.broker->demand(kSlotWorkMs, 2);
   EXPECT_TRUE(cut.is_cut);
   ASSERT_EQ(cut.lanes.size(), 2U);
-  EXPECT_EQ(cut.lanes[0].puzzle, "p9");
-  EXPECT_EQ(cut.lanes[1].puzzle, "p8");
-  EXPECT_EQ(cut.slots_wanted, 45U) << "of all";
+  EXPECT_EQ(cut.lanes[0].puzzle, "p1");
+  EXPECT_EQ(cut.slots_wanted, 9U) << "of all";
   EXPECT_FALSE(demand().is_cut);
 }
 

@@ -62,10 +62,10 @@ class ScalerTest : public EndToEnd {
     Process scaler = start(command(more));
     return scaler.wait(std::chrono::minutes(5)).value_or(Ended{});
   }
-  // 2,000 cases of 5 ms, in files of 500.
+  // 6,000 cases of 5 ms.
   std::string submit_slow_job() {
     for (const char* name : {"jobs/a.in", "jobs/b.in", "jobs/c.in", "jobs/d.in"}) {
-      file(name, bishops_file(500));
+      file(name, bishops_file(1500));
     }
     const Ended ended = test_ctl({"submit", "bishops", path("jobs"), "--solver", "slow"});
     EXPECT_EQ(ended.exit_code, 0) << ended.err;
@@ -102,16 +102,17 @@ TEST_F(ScalerTest, FromNobodyToFourAndBackToNobody) {
   ASSERT_TRUE(says(scaler, "0 slots wanted")) << scaler.err();
   EXPECT_EQ(tasks(), 0U);
   const std::string job = submit_slow_job();
-  const std::set<std::string> four = {"puzzle-worker-1_1", "puzzle-worker-1_2", "puzzle-worker-1_3",
-                                      "puzzle-worker-1_4"};
+  // One finds out what a case costs, three follow.
+  const std::set<std::string> four = {"puzzle-worker-1_1", "puzzle-worker-2_1", "puzzle-worker-2_2",
+                                      "puzzle-worker-2_3"};
   EXPECT_TRUE(eventually([&] { return workers() == four; }, std::chrono::minutes(2)))
       << scaler.err();
   ctl_out({"wait", job});
-  EXPECT_EQ(count(results(job), "SOLVED"), 2'000U);
+  EXPECT_EQ(count(results(job), "SOLVED"), 6'000U);
   EXPECT_TRUE(eventually([&] { return workers().empty(); }, std::chrono::minutes(2)))
       << scaler.err();
   EXPECT_TRUE(says(scaler, "0 running")) << scaler.err();
-  for (const char* task : {"1_1", "1_2", "1_3", "1_4"}) {
+  for (const char* task : {"1_1", "2_1", "2_2", "2_3"}) {
     EXPECT_TRUE(eventually([&] { return !is_running(task); })) << task;
     EXPECT_EQ(read_file(path("slurm") / task / "code"), "0\n") << "it drained";
   }
@@ -141,8 +142,8 @@ TEST_F(ScalerTest, ADryRunSaysWhatItWouldDoAndDoesNothing) {
   submit_slow_job();
   const Ended ended = run_scaler({"--dry-run", "--once"});
   EXPECT_EQ(ended.exit_code, 0);
-  EXPECT_THAT(ended.err, HasSubstr("would submit 4 workers"));
-  EXPECT_THAT(ended.err, HasSubstr("125 slots wanted: 4 workers of 0..4"));
+  EXPECT_THAT(ended.err, HasSubstr("would submit 1 worker"));
+  EXPECT_THAT(ended.err, HasSubstr("1 slot wanted: 1 worker of 0..4"));
   EXPECT_EQ(tasks(), 0U);
 }
 
@@ -159,7 +160,7 @@ TEST_F(ScalerTest, RefusedSubmissionsMakeItPauseAndSayWhy) {
   EXPECT_EQ(tasks(), 0U);
   std::filesystem::remove(path("slurm/sbatch-fails"));
   scaler.signal(SIGHUP);
-  EXPECT_TRUE(eventually([&] { return workers().size() == 4; }, std::chrono::minutes(2)))
+  EXPECT_TRUE(eventually([&] { return !workers().empty(); }, std::chrono::minutes(2)))
       << scaler.err();
 }
 
@@ -180,9 +181,7 @@ TEST_F(ScalerTest, WorkersThatNeverComeAreEnded) {
       start_scaler({"--worker-program", path("stays"), "--join-timeout", "1s", "--backoff", "1h"});
   EXPECT_TRUE(says(scaler, "has not come to the daemon")) << scaler.err();
   EXPECT_TRUE(says(scaler, "killed 1_1")) << scaler.err();
-  for (const char* task : {"1_1", "1_2", "1_3", "1_4"}) {
-    EXPECT_TRUE(eventually([&] { return !is_running(task); })) << task;
-  }
+  EXPECT_TRUE(eventually([&] { return !is_running("1_1"); }));
 }
 
 TEST_F(ScalerTest, NothingIsDecidedWithoutSlurm) {
@@ -195,7 +194,7 @@ TEST_F(ScalerTest, NothingIsDecidedWithoutSlurm) {
   ASSERT_TRUE(says(scaler, "Unable to contact slurm controller")) << scaler.err();
   EXPECT_EQ(tasks(), 0U);
   std::filesystem::remove(path("slurm/squeue-fails"));
-  EXPECT_TRUE(eventually([&] { return workers().size() == 4; }, std::chrono::minutes(2)))
+  EXPECT_TRUE(eventually([&] { return !workers().empty(); }, std::chrono::minutes(2)))
       << scaler.err();
 }
 
