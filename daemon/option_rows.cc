@@ -142,6 +142,8 @@ std::vector<OptionRow> job_rows() {
        "Cases in one job.", ""},
       {"open-jobs-max", "jobs", Kind::kCount, FIELD(broker.open_jobs_max), 1, 10'000'000,
        "Jobs that are neither done nor cancelled.", ""},
+      {"requirement-sets-max", "jobs", Kind::kCount, FIELD(broker.requirement_sets_max), 1, 10'000,
+       "Different sets of required labels and solver versions among open jobs.", ""},
       {"upload-expiry", "jobs", Kind::kMilliseconds, FIELD(broker.upload_expiry_ms), kSecond,
        365 * kDay, "A job whose upload was not completed for this long is cancelled.", ""},
       {"window-bytes-max", "jobs", Kind::kBytes, FIELD(broker.window_bytes_max), kMiB, 64 * kGiB,

@@ -41,9 +41,11 @@ struct Broker::Impl {
   void on(event::WorkerResults&& e) { sessions.results(std::move(e)); }
   void on(event::WorkerReturn&& e) { sessions.give_back(e); }
   void on(event::WorkerHeartbeat&& e) { sessions.heartbeat(std::move(e)); }
+  void on(event::WorkerSpoke&& e) { sessions.spoke(e); }
   void on(event::WorkerGoodbye&& e) { sessions.goodbye(e); }
   void on(event::WorkerGone&& e) { sessions.connection_gone(e.peer); }
   // From the operator and the store.
+  void on(event::ControlWorkers&& e) { sessions.control(std::move(e)); }
   void on(event::DrainWorkers&&) { sessions.drain(); }
   void on(event::ChunkLoaded&& e) { window.set_loaded(std::move(e)); }
   void on(event::ChunkCompared&& e) { jobs.chunk_compared(e); }
@@ -107,6 +109,7 @@ void Broker::step(const Now& now, Event event, Effects& effects) {
   // The event before the timers: whoever speaks now is not silent, however late we come to it.
   std::visit([&](auto&& e) { impl.on(std::forward<decltype(e)>(e)); }, std::move(event));
   impl.run_timers();
+  impl.sessions.take_back();
   impl.sessions.dispatch();
   impl.window.refill();
   impl.is_unfinished = impl.core.step_is_full();
@@ -142,9 +145,7 @@ std::string Broker::Impl::why_waiting(const broker::Job& job) const {
   if (job.open_count() == 0) return "the upload is not finished";
   if (core.draining) return "the daemon is shutting down";
   if (sessions.count() == 0) return "no worker is connected";
-  if (lane.workers == 0) {
-    return "no connected worker offers " + job.spec->solver + " for " + job.spec->puzzle;
-  }
+  if (lane.workers == 0) return sessions.missing(lane);
   if (leases.store_is_behind()) return "results wait for the disk, which is full or slow";
   if (job.queued_count == 0) {
     if (job.loading_count > 0) return "its cases are being read from the store";

@@ -29,7 +29,10 @@ struct WorkerView {
   bool draining = false;
   std::uint64_t cases_done = 0;  // since it connected
   std::string version;
-  std::vector<std::string> solvers;  // "puzzle/solver"
+  std::vector<std::string> solvers;               // "puzzle/solver"
+  std::vector<std::string> solver_versions = {};  // of them, in their order
+  WorkerState state = WorkerState::kWorking;
+  Labels labels = {};
 };
 
 struct WorkersPage {

@@ -143,6 +143,21 @@ struct JobDone {
   std::uint64_t request = 0;
   JobId job;
 };
+struct ControlledWorker {
+  std::string name;
+  std::string host;
+  std::uint32_t pid = 0;
+  std::uint32_t leases = 0;  // that it still has
+  WorkerState state = WorkerState::kWorking;
+  bool changed = false;  // false: it was so before
+};
+struct WorkersControlled {
+  std::uint64_t request = 0;
+  std::vector<std::string> unknown;       // patterns that match none; then nothing was done
+  std::vector<ControlledWorker> workers;  // the first ones, ascending worker numbers
+  std::uint64_t changed = 0;              // of all
+  std::uint64_t unchanged = 0;
+};
 
 // To workers.
 struct Welcome {  // with boot 0: the broker does not know this worker (any more): send Ready
@@ -187,8 +202,9 @@ struct Refused {
 
 }  // namespace message
 
-using ClientMessage = std::variant<message::Error, message::JobOpened, message::ChunkAccepted,
-                                   message::JobSealed, message::JobCancelled, message::JobDone>;
+using ClientMessage =
+    std::variant<message::Error, message::JobOpened, message::ChunkAccepted, message::JobSealed,
+                 message::JobCancelled, message::JobDone, message::WorkersControlled>;
 using WorkerMessage =
     std::variant<message::Welcome, message::Dispatch, message::Stored, message::Stale,
                  message::Revoke, message::Drain, message::Heartbeat, message::Refused>;

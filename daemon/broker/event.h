@@ -66,6 +66,7 @@ struct WorkerReady {
   std::vector<SolverOffer> offers;
   Boot boot;  // of `leases`; 0 for none
   std::vector<LeaseId> leases;
+  Labels labels = {};
 };
 struct WorkerResults {
   PeerId peer;
@@ -97,6 +98,9 @@ struct WorkerHeartbeat {
   std::vector<BusySlot> slots;
   std::uint32_t capacity = 0;
 };
+struct WorkerSpoke {  // something that only a later minor version understands
+  PeerId peer;
+};
 struct WorkerGoodbye {
   PeerId peer;
   std::string reason;
@@ -106,6 +110,19 @@ struct WorkerGone {  // its socket is known to be gone (host unreachable)
 };
 
 // ---- From the operator.
+
+enum class WorkerAction : std::uint8_t {  // numbers of proto/client.proto
+  kDrain = 1,                             // no new leases; those that were not begun are taken back
+  kResume = 2,                            // undoes kDrain
+  kRemove = 3,                            // kDrain, and the worker ends once its cases are done
+};
+struct ControlWorkers {
+  PeerId peer;
+  std::uint64_t request = 0;
+  WorkerAction action = WorkerAction::kDrain;
+  std::vector<std::string> patterns;  // of names (proto/base/glob.h); a few are no plain names
+  bool all = false;                   // every worker; no patterns
+};
 
 struct DrainWorkers {};  // the daemon is shutting down: dispatch nothing more, tell all workers
 
@@ -146,11 +163,12 @@ struct Tick {};  // time has passed (next_deadline() was reached)
 
 namespace puzzled {
 
-using Event = std::variant<event::OpenJob, event::AddChunk, event::SealJob, event::CancelJob,
-                           event::WaitJob, event::ClientGone, event::WorkerReady,
-                           event::WorkerResults, event::WorkerReturn, event::WorkerHeartbeat,
-                           event::WorkerGoodbye, event::WorkerGone, event::DrainWorkers,
-                           event::ChunkLoaded, event::ChunkCompared, event::RecordsDurable,
-                           event::IntakePaused, event::IntakeResumed, event::Sweep, event::Tick>;
+using Event =
+    std::variant<event::OpenJob, event::AddChunk, event::SealJob, event::CancelJob, event::WaitJob,
+                 event::ClientGone, event::WorkerReady, event::WorkerResults, event::WorkerReturn,
+                 event::WorkerHeartbeat, event::WorkerSpoke, event::WorkerGoodbye,
+                 event::WorkerGone, event::ControlWorkers, event::DrainWorkers, event::ChunkLoaded,
+                 event::ChunkCompared, event::RecordsDurable, event::IntakePaused,
+                 event::IntakeResumed, event::Sweep, event::Tick>;
 
 }  // namespace puzzled

@@ -57,7 +57,7 @@ class Jobs {
   static std::uint64_t hash_of(const JobSpec& spec);
   Entry* find(const Bytes16& request_id);
   Entry* find(JobId id);
-  Job& create(const event::OpenJob& request);
+  Job& create(const event::OpenJob& request, LaneNo lane);
   bool accept_chunk(Job& job, event::AddChunk& request);
   // Empty if the chunk's files fit the job so far; else what is wrong. `file_cases` is updated.
   [[nodiscard]] static std::string check_files(const Job& job, const event::AddChunk& chunk,

@@ -4,6 +4,7 @@
 
 #include "daemon/broker/jobs.h"
 #include "daemon/broker/leases.h"
+#include "daemon/broker/sessions.h"
 #include "daemon/broker/suspects.h"
 #include "daemon/broker/window.h"
 #include "proto/base/assert.h"
@@ -51,6 +52,7 @@ void Jobs::end_job(Job& job, End how) {
     if (it->second.empty()) waits_.erase(it);
   }
   core_.window->drop(job);
+  core_.queue.remove_job(job.place.lane);
   Entry& entry = *find(id);
   entry.digest = job.digest;
   entry.chunk_count = job.chunk_count;
@@ -145,7 +147,7 @@ void Jobs::recover(std::vector<RecoveredJob>&& jobs, JobId last_job) {
     job->digest = from.digest;
     job->hashes = std::move(from.chunk_hashes);
     ASSERT(job->sealed || job->hashes.size() == job->chunk_count);
-    job->place.lane = core_.queue.lane_of(job->spec->puzzle, job->spec->solver);
+    job->place.lane = *core_.sessions->enter_lane(*job->spec, true);
     job->place.turn = {.priority = std::clamp(job->spec->priority, kPriorityMin, kPriorityMax),
                        .virtual_us = 0,
                        .job = job->id};

@@ -49,6 +49,8 @@ class Leases {
   std::int64_t dispatch(Session& session, Job& job, std::uint32_t cases_max);
   void results(Session& session, event::WorkerResults&& results);
   void give_back(Session& session, const event::WorkerReturn& returned);
+  // Takes back what the worker has not begun, as far as can be known, and tells it so.
+  void take_back_unbegun(Session& session);
   // Compares what the worker holds with what it should hold, and notes what it is solving.
   void heartbeat(Session& session, event::WorkerHeartbeat&& heartbeat);
   // After a reconnect: keeps the leases the worker still holds, queues the others again.

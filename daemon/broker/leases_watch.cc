@@ -47,6 +47,22 @@ bool Leases::end_expired(Session& session) {
   return !expired.empty();
 }
 
+// Should a worker have begun one of them after all, it stops: some work is done twice, no more.
+void Leases::take_back_unbegun(Session& session) {
+  std::vector<LeaseId> unbegun;
+  for (const LeaseId id : session.leases) {
+    const Lease& lease = *leases_.at(id);
+    if (!lease.on_slot && !may_have_begun(lease)) unbegun.push_back(id);
+  }
+  if (unbegun.empty()) return;
+  for (const LeaseId id : unbegun) end(*leases_.at(id), Blame::kNone);
+  std::ranges::sort(unbegun);
+  if (session.attached) {
+    core_.step.tell_now(session.peer,
+                        message::Revoke{.boot = core_.boot, .leases = std::move(unbegun)});
+  }
+}
+
 void Leases::postpone(std::int64_t ms) {
   for (const auto& [id, lease] : leases_) {
     lease->dispatched_ms += ms;

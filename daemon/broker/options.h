@@ -24,6 +24,10 @@ struct BrokerOptions {
   std::uint64_t job_number_max = (1ULL << 24U) - 1;  // 24 bits of the packed result key
   std::uint32_t open_jobs_max = 100'000;
   std::uint32_t workers_max = 20'000;
+  // Different sets of requirements (labels, a solver's version) among open jobs. Each is looked at
+  // for every dispatch to workers that meet it.
+  std::uint32_t requirement_sets_max = 256;
+  std::uint32_t controlled_rows_max = 1'000;           // of an answer to ControlWorkers
   std::uint64_t workers_page_bytes_max = 4ULL << 20U;  // of texts in a page of workers
   std::uint32_t worker_leases_max = 1'024;             // of one worker, whatever capacity it claims
   std::uint32_t waits_max = 10'000;                    // unanswered WaitJob of one client

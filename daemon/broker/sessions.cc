@@ -53,13 +53,14 @@ void Sessions::ready(event::WorkerReady&& ready) {
     by_peer_.insert(std::move(node));
   }
   describe(*session, ready);
+  session->paused = session->removed || paused_names_.contains(session->name);
   core_.step.tell_now(session->peer,
                       message::Welcome{.boot = core_.boot,
                                        .heartbeat_interval_ms = core_.options.heartbeat_interval_ms,
                                        .liveness_ms = core_.options.liveness_ms});
   const bool same_boot = ready.boot == core_.boot;
   core_.leases->keep_only(*session, same_boot ? std::move(ready.leases) : std::vector<LeaseId>{});
-  if (core_.draining) core_.step.tell_now(session->peer, message::Drain{});
+  if (core_.draining || session->removed) core_.step.tell_now(session->peer, message::Drain{});
   set_offers(*session, ready.offers);
   set_capacity(*session, ready.capacity);
   arm(*session);
@@ -74,6 +75,7 @@ Session* Sessions::create(const event::WorkerReady& ready) {
     session->worker = gone->worker;
     session->recorded = gone->recorded;
     session->suspect = gone->suspect;
+    session->removed = gone->removed;
   }
   if (session->worker.value == 0) {
     last_worker_ = WorkerNo{last_worker_.value + 1};
@@ -95,29 +97,10 @@ void Sessions::describe(Session& session, event::WorkerReady& ready) {
   session.pid = ready.pid;
   session.slots = ready.slots;
   session.version = std::move(ready.version);
+  session.labels = std::move(ready.labels);
   session.busy.clear();
   session.heard_ms = core_.step.steady_ms();
   session.seen_wall_ms = core_.step.wall_ms();
-}
-
-void Sessions::set_offers(Session& session, const std::vector<SolverOffer>& offers) {
-  std::map<LaneNo, std::string> lanes;
-  for (const SolverOffer& offer : offers) {
-    lanes[core_.queue.lane_of(offer.puzzle, offer.solver)] = offer.version;
-  }
-  std::vector<LaneNo> numbers;
-  std::vector<std::string> versions;
-  for (auto& [lane, version] : lanes) {
-    numbers.push_back(lane);
-    versions.push_back(std::move(version));
-    core_.queue.add_worker(lane);
-  }
-  ++profiles_[numbers].workers;
-  // The new place before the old one is given up: nothing is put away that stays served.
-  if (session.placed) leave_lanes(session);
-  session.placed = true;
-  session.lanes = std::move(numbers);
-  session.solver_versions = std::move(versions);
 }
 
 void Sessions::set_capacity(Session& session, std::uint32_t capacity) {
@@ -244,9 +227,9 @@ void Sessions::forgive_silence(std::int64_t late_ms) {
 }
 
 void Sessions::drop(Session& session, Leave how) {
-  // It had said that it is on its way out (a drain, SIGTERM, a pre-emption): whatever became of it
+  // It was on its way out (drained, told to end by SIGTERM or a pre-emption): whatever became of it
   // then is no sign against what it was still solving.
-  const bool leaving = session.capacity == 0;
+  const bool leaving = session.capacity == 0 || session.paused;
   session.attached = session.attached && how == Leave::kHung;
   session.capacity = 0;
   update_credit(session);
@@ -260,25 +243,6 @@ void Sessions::drop(Session& session, Leave how) {
   by_start_.erase(session.start_id);
   by_worker_.erase(session.worker);
   by_peer_.erase(session.peer);
-}
-
-void Sessions::leave_lanes(Session& session) {
-  session.capacity = 0;
-  update_credit(session);
-  const auto it = profiles_.find(session.lanes);
-  ASSERT(it != profiles_.end());
-  if (--it->second.workers == 0) profiles_.erase(it);
-  const std::vector<LaneNo> lanes = std::move(session.lanes);
-  session.lanes = {};
-  for (const LaneNo lane : lanes) {
-    if (core_.queue.remove_worker(lane)) put_away(lane);
-  }
-}
-
-// Nobody is left to solve these; what is in memory makes room for others.
-void Sessions::put_away(LaneNo lane) {
-  const std::set<Turn> turns = core_.queue.lane(lane).ready;
-  for (const Turn& turn : turns) core_.window->put_away(core_.jobs->open(turn.job));
 }
 
 }  // namespace puzzled::broker

@@ -166,6 +166,7 @@ void Suspects::remember(const Session& session) {
   worker.worker = session.worker;
   worker.recorded = session.recorded;
   worker.suspect = session.suspect;
+  worker.removed = session.removed;
 }
 
 std::optional<GoneWorker> Suspects::welcome_back(const Bytes16& start_id) {

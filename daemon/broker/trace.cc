@@ -38,12 +38,22 @@ class Line {
     for (const std::uint8_t b : {bytes[0], bytes[1]}) out_ << kDigits[b / 16] << kDigits[b % 16];
   }
   void put(const JobSpec& spec) {
-    out_ << spec.puzzle << '/' << spec.solver << " priority=" << spec.priority;
+    out_ << spec.puzzle << '/' << spec.solver;
+    if (!spec.solver_version.empty()) out_ << '@' << spec.solver_version;
+    out_ << " priority=" << spec.priority;
+    for (const Label& label : spec.require) {
+      out_ << " require=" << label.key << '=' << label.value;
+    }
   }
   void put(const ChunkCasesPtr& cases) { out_ << (cases == nullptr ? 0 : cases->count()); }
   void put(PositionRange range) {
     out_ << range.first;
     if (range.count != 1) out_ << '-' << std::int64_t{range.first} + range.count - 1;
+  }
+  void put(const Label& label) { out_ << label.key << '=' << label.value; }
+  void put(const message::ControlledWorker& worker) {
+    out_ << worker.name << ':' << static_cast<int>(worker.state) << '/' << worker.leases;
+    if (!worker.changed) out_ << " (as before)";
   }
   void put(const SolverOffer& offer) {
     out_ << offer.puzzle << '/' << offer.solver << '@' << offer.version;
@@ -116,15 +126,19 @@ std::string line(const event::ClientGone& e) {
   return Line("ClientGone").add("peer", e.peer).str();
 }
 std::string line(const event::WorkerReady& e) {
-  return Line("WorkerReady")
-      .add("peer", e.peer)
+  Line out("WorkerReady");
+  out.add("peer", e.peer)
       .add("start", e.start_id)
       .add("name", e.name)
       .add("capacity", e.capacity)
       .add("offers", e.offers)
       .add("boot", e.boot)
-      .add("leases", e.leases)
-      .str();
+      .add("leases", e.leases);
+  if (!e.labels.empty()) out.add("labels", e.labels);
+  return out.str();
+}
+std::string line(const event::WorkerSpoke& e) {
+  return Line("WorkerSpoke").add("peer", e.peer).str();
 }
 std::string line(const event::WorkerResults& e) {
   return Line("WorkerResults")
@@ -162,6 +176,14 @@ std::string line(const event::WorkerGoodbye& e) {
 }
 std::string line(const event::WorkerGone& e) {
   return Line("WorkerGone").add("peer", e.peer).str();
+}
+std::string line(const event::ControlWorkers& e) {
+  static constexpr const char* kActions[] = {"?", "drain", "resume", "remove"};
+  return from_client("ControlWorkers", e.peer, e.request)
+      .add("action", std::string(kActions[static_cast<std::size_t>(e.action)]))
+      .add("names", e.patterns)
+      .flag("all", e.all)
+      .str();
 }
 std::string line(const event::DrainWorkers&) { return "DrainWorkers"; }
 std::string line(const event::ChunkLoaded& e) {
@@ -272,6 +294,12 @@ std::string line(const message::JobCancelled& m) {
 }
 std::string line(const message::JobDone& m) {
   return Line("JobDone").add("request", m.request).add("job", m.job).str();
+}
+std::string line(const message::WorkersControlled& m) {
+  Line out("WorkersControlled");
+  out.add("request", m.request).add("changed", m.changed).add("unchanged", m.unchanged);
+  if (!m.unknown.empty()) out.add("unknown", m.unknown);
+  return out.add("workers", m.workers).str();
 }
 std::string line(const message::Welcome& m) { return Line("Welcome").add("boot", m.boot).str(); }
 std::string line(const message::Dispatch& m) {

@@ -1,4 +1,4 @@
-// The broker's own words: ids, jobs, cases, results. The standard library only.
+// The broker's own words: ids, jobs, cases, results.
 #pragma once
 
 #include <array>
@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "proto/base/labels.h"
 #include "proto/base/verdict.h"
 
 namespace puzzled {
@@ -44,6 +45,8 @@ struct JobSpec {
   std::string solver;
   std::int32_t priority = 0;  // -100..100, higher first
   Limits limits;
+  Labels require = {};              // every one of them, of each worker
+  std::string solver_version = {};  // empty: any
   friend bool operator==(const JobSpec&, const JobSpec&) = default;
 };
 using JobSpecPtr = std::shared_ptr<const JobSpec>;
@@ -91,6 +94,14 @@ struct CaseResult {
 struct ResultSet {
   std::shared_ptr<const std::string> body;  // keeps the views alive
   std::vector<CaseResult> results;
+};
+
+enum class WorkerState : std::uint8_t {  // numbers of proto/client.proto
+  kWorking = 1,
+  kDraining = 2,  // by the operator; it still has leases
+  kDrained = 3,   // by the operator; it has none
+  kLeaving = 4,   // it ends once its leases are done: removed, or by itself
+  kAbsent = 5,    // not connected, and drained should it come
 };
 
 struct PositionRange {  // [first, first + count) in a dispatch or a chunk

@@ -34,6 +34,28 @@ void fill(const message::JobCancelled& from, proto::ClientReply& reply) {
 void fill(const message::JobDone& from, proto::ClientReply& reply) {
   reply.mutable_job_done()->set_job(from.job.value);
 }
+void fill(const Labels& from, google::protobuf::RepeatedPtrField<proto::Label>& to) {
+  for (const Label& label : from) {
+    proto::Label& one = *to.Add();
+    one.set_key(label.key);
+    one.set_value(label.value);
+  }
+}
+void fill(const message::WorkersControlled& from, proto::ClientReply& reply) {
+  proto::WorkersControlled& to = *reply.mutable_workers_controlled();
+  for (const std::string& name : from.unknown) to.add_unknown(name);
+  for (const message::ControlledWorker& worker : from.workers) {
+    proto::ControlledWorker& row = *to.add_workers();
+    row.set_name(worker.name);
+    row.set_host(worker.host);
+    row.set_pid(worker.pid);
+    row.set_leases(worker.leases);
+    row.set_state(static_cast<proto::WorkerState>(worker.state));
+    row.set_changed(worker.changed);
+  }
+  to.set_changed(from.changed);
+  to.set_unchanged(from.unchanged);
+}
 
 // The frame, or an Error that fits if the reply is over what any peer accepts.
 std::string finish(std::uint64_t request, proto::ClientReply& reply) {
@@ -67,6 +89,13 @@ void fill(const query::JobRow& from, const JobView& view, proto::JobStatus& to) 
   spec.mutable_limits()->set_time_limit_us(from.spec.limits.time_limit_us);
   spec.mutable_limits()->set_memory_limit_bytes(from.spec.limits.memory_limit_bytes);
   spec.mutable_limits()->set_answer_bytes_max(from.spec.limits.answer_bytes_max);
+  spec.set_solver_version(from.spec.solver_version);
+  fill(from.spec.require, *spec.mutable_require());
+  for (const auto& [version, count] : from.versions) {
+    proto::VersionCount& row = *to.add_versions();
+    row.set_version(version);
+    row.set_count(count);
+  }
   const proto::JobState state = state_of(from, view);
   to.set_state(state);
   to.set_created_ms(from.created_ms);
@@ -211,6 +240,9 @@ std::string encode(std::uint64_t request, const WorkersPage& workers) {
     to.set_cases_done(from.cases_done);
     to.set_version(from.version);
     for (const std::string& solver : from.solvers) to.add_solvers(solver);
+    for (const std::string& version : from.solver_versions) to.add_solver_versions(version);
+    to.set_state(static_cast<proto::WorkerState>(from.state));
+    fill(from.labels, *to.mutable_labels());
   }
   return finish(request, reply);
 }
@@ -220,6 +252,7 @@ std::string encode(std::uint64_t request, const DaemonFacts& facts, const Daemon
   proto::Version& to = *reply.mutable_version();
   to.set_version(PUZZLED_VERSION);
   to.set_protocol(wire::kMajor);
+  to.set_protocol_minor(wire::kMinor);
   to.set_pid(facts.pid);
   to.set_started_ms(facts.started_ms);
   to.set_boot(facts.boot.value);

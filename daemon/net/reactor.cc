@@ -15,6 +15,7 @@
 #include "daemon/net/clock.h"
 #include "daemon/net/permission.h"
 #include "proto/base/assert.h"
+#include "proto/base/printable.h"
 #include "proto/base/service_manager.h"
 
 namespace puzzled {
@@ -284,6 +285,13 @@ void Reactor::handle(PeerId peer, Event event) {
         if constexpr (requires { e.request; }) clients_.find(peer)->open_requests.insert(e.request);
       },
       event);
+  if (const auto* control = std::get_if<event::ControlWorkers>(&event)) {
+    static constexpr const char* kActions[] = {"?", "drain", "resume", "remove"};
+    spdlog::info("the operator: {} {}", kActions[static_cast<std::size_t>(control->action)],
+                 control->all
+                     ? "all workers"
+                     : printable_line(fmt::format("{}", fmt::join(control->patterns, " "))));
+  }
   step(std::move(event));
 }
 

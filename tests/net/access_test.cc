@@ -67,6 +67,9 @@ TEST(Permission, EachRequestHasItsRole) {
   EXPECT_EQ(role_of(request), Role::kSubmit);
   EXPECT_EQ(role_of(test::open_job(1, 'a')), Role::kSubmit);
   EXPECT_EQ(role_of(test::add_chunk(2, {"x"}, 'a')), Role::kSubmit);
+  request.mutable_control_workers()->set_action(proto::ControlWorkers::DRAIN);
+  request.mutable_control_workers()->set_all(true);
+  EXPECT_EQ(role_of(request), Role::kOperate);
   EXPECT_EQ(role_of(proto::ClientRequest()), std::nullopt) << "it is refused anyway";
 }
 

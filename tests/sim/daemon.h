@@ -29,6 +29,8 @@ class Daemon {
   void crash();      // comes back by itself
   void terminate();  // drains, then the same
   void jump_wall(std::int64_t ms) { wall_offset_ms_ += ms; }
+  // The operator, by a connection that is gone when the answer comes. An empty name: all workers.
+  void control(event::WorkerAction action, const std::string& worker);
 
   // What the sweeper has found, in all boots.
   [[nodiscard]] std::uint64_t findings() const { return findings_; }
@@ -72,6 +74,7 @@ class Daemon {
   bool lose_next_ = false;
   JobId swept_;
   std::uint64_t findings_ = 0;
+  std::uint64_t controls_ = 0;
 
   std::unique_ptr<Broker> broker_;
   std::uint64_t started_ = 0;  // tells events of this process from those of earlier ones

@@ -63,6 +63,14 @@ void Mutant::change(Event& event) const {
     if (is(Mutation::kResultsSwapped) && results.size() >= 2) {
       std::swap(results[0].position, results[1].position);
     }
+  } else if (auto* ready = std::get_if<event::WorkerReady>(&event)) {
+    if (is(Mutation::kLabelsIgnored)) ready->labels = {{"zone", "a"}};
+    if (is(Mutation::kVersionIgnored)) {
+      for (SolverOffer& offer : ready->offers) offer.version = "v1";
+    }
+  } else if (auto* control = std::get_if<event::ControlWorkers>(&event)) {
+    const bool drains = control->action == event::WorkerAction::kDrain;
+    if (is(Mutation::kDrainIgnored) && drains) control->action = event::WorkerAction::kResume;
   } else if (auto* compared = std::get_if<event::ChunkCompared>(&event)) {
     compared->same = compared->same || is(Mutation::kOtherAccepted);
   } else if (auto* beat = std::get_if<event::WorkerHeartbeat>(&event)) {

@@ -39,6 +39,9 @@ enum class Mutation : std::uint8_t {
   kLoadLost,
   kDurableLost,
   kOtherAccepted,
+  kDrainIgnored,
+  kLabelsIgnored,
+  kVersionIgnored,
 };
 
 struct MutationName {
@@ -69,6 +72,9 @@ inline constexpr auto kMutations = std::to_array<MutationName>({
     {Mutation::kLoadLost, "load-lost", "the store answers every load"},
     {Mutation::kDurableLost, "durable-lost", "the broker hears what is on the disk"},
     {Mutation::kOtherAccepted, "other-accepted", "other content under a known number is refused"},
+    {Mutation::kDrainIgnored, "drain-ignored", "a drained worker gets no leases"},
+    {Mutation::kLabelsIgnored, "labels-ignored", "a worker meets what a job requires"},
+    {Mutation::kVersionIgnored, "version-ignored", "a pinned job gets no other solver version"},
 });
 
 std::optional<Mutation> find_mutation(std::string_view name);

@@ -40,6 +40,7 @@ void Oracle::daemon_stopped() {
   current_.clear();
   parts_.clear();
   asked_.clear();
+  drained_.clear();
 }
 
 const LeaseFacts* Oracle::lease(LeaseId id) const {
@@ -117,7 +118,11 @@ void Oracle::note(const event::WorkerReady& e) {
              .capacity = e.capacity,
              .busy = {},
              .present = true,
-             .said_goodbye = false};
+             .said_goodbye = false,
+             .removed = session.removed,
+             .name = e.name,
+             .labels = e.labels,
+             .offers = e.offers};
   end_leases(e.start_id, [&](LeaseId id, const LeaseFacts&) {
     return e.boot != boot_ || std::ranges::find(e.leases, id) == e.leases.end();
   });
@@ -184,6 +189,9 @@ void Oracle::note_ends() {
 // ---- What the broker records.
 
 void Oracle::check_records(const Event& event, const Effects& effects) {
+  if (const auto* control = std::get_if<event::ControlWorkers>(&event)) {
+    note_control(*control, effects);
+  }
   for (const Record& record : effects.records) {
     if (const auto* results = std::get_if<record::InsertResults>(&record)) {
       const auto* from = std::get_if<event::WorkerResults>(&event);
@@ -215,6 +223,9 @@ void Oracle::check_results(const event::WorkerResults* event, const record::Inse
           [] { return "results of another worker's lease count"; });
   require(event->attempt == lease.attempt && r.attempt == lease.attempt, 3,
           [] { return "results of another attempt count"; });
+  const JobSpec& spec = *disk_.submitted().find(r.job)->spec;
+  require(r.solver_version == sessions_[start->second].version_of(spec), 0,
+          [] { return "results are recorded with a solver version that the worker has not"; });
   std::vector<CaseKey>& part = parts_[{event->lease, event->part}];
   for (const record::ResultRow& row : r.rows) {
     const CaseKey key{r.job, row.case_no};
@@ -275,6 +286,50 @@ void Oracle::check_taken_back(const Event& event) const {
   }
 }
 
+// ---- What the operator does.
+
+// What is being solved stays with its worker; all else may be taken back.
+void Oracle::note_control(const event::ControlWorkers& control, const Effects& effects) {
+  for (const Send& send : effects.now) {
+    const auto* to_client = std::get_if<ClientMessage>(&send.what);
+    const auto* done =
+        to_client == nullptr ? nullptr : std::get_if<message::WorkersControlled>(to_client);
+    if (done == nullptr) continue;
+    for (const message::ControlledWorker& worker : done->workers) {
+      if (control.action == event::WorkerAction::kDrain) {
+        drained_.insert(worker.name);
+      } else {
+        drained_.erase(worker.name);
+      }
+      for (auto& [start_id, session] : sessions_) {
+        if (session.name != worker.name || !session.present) continue;
+        if (control.action == event::WorkerAction::kRemove) session.removed = true;
+        if (control.action != event::WorkerAction::kDrain) continue;
+        end_leases(start_id, [&](LeaseId id, const LeaseFacts&) {
+          return std::ranges::find(session.busy, id, &event::BusySlot::lease) == session.busy.end();
+        });
+      }
+    }
+  }
+}
+
+std::string Oracle::SessionFacts::version_of(const JobSpec& spec) const {
+  for (const SolverOffer& offer : offers) {
+    if (offer.puzzle == spec.puzzle && offer.solver == spec.solver) return offer.version;
+  }
+  return "none";
+}
+
+void Oracle::check_worker(const SessionFacts& session, const JobSpec& spec) const {
+  require(!session.removed && !drained_.contains(session.name), 0,
+          [&] { return session.name + " is drained or removed, and gets a lease"; });
+  const std::string version = session.version_of(spec);
+  require(version != "none" && (spec.solver_version.empty() || spec.solver_version == version), 0,
+          [&] { return session.name + " gets a job that it has no solver for"; });
+  require(std::ranges::includes(session.labels, spec.require), 0,
+          [&] { return session.name + " gets a job whose requirements it does not meet"; });
+}
+
 // ---- What the broker sends.
 
 void Oracle::check_dispatches(const Effects& effects) {
@@ -293,6 +348,7 @@ void Oracle::check_dispatch(PeerId to, const message::Dispatch& m) {
   const auto start = by_peer_.find(to);
   require(start != by_peer_.end() && sessions_[start->second].present, 1,
           [] { return "a dispatch to a worker that is not there"; });
+  check_worker(sessions_[start->second], *m.spec);
   LeaseFacts lease;
   lease.start_id = start->second;
   lease.attempt = m.attempt;

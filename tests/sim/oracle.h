@@ -64,6 +64,12 @@ class Oracle {
     std::vector<event::BusySlot> busy;
     bool present = false;
     bool said_goodbye = false;
+    bool removed = false;  // by the operator
+    std::string name = {};
+    Labels labels = {};
+    std::vector<SolverOffer> offers = {};
+
+    [[nodiscard]] std::string version_of(const JobSpec& spec) const;  // of its solver
   };
   struct Asked {
     Bytes16 request_id{};
@@ -96,6 +102,8 @@ class Oracle {
   void check_results(const event::WorkerResults* event, const record::InsertResults& r);
   void check_quarantine(const record::InsertResults& r);
   void check_attempt(const record::InsertAttempt& r);
+  void note_control(const event::ControlWorkers& control, const Effects& effects);
+  void check_worker(const SessionFacts& session, const JobSpec& spec) const;
   void check_dispatch(PeerId to, const message::Dispatch& m);
   void check_case(const message::Dispatch& m, std::string_view bytes, LeaseFacts& lease);
 
@@ -105,6 +113,7 @@ class Oracle {
   void reply(const Asked& asked, const message::JobCancelled& m);
   void reply(const Asked& asked, const message::JobDone& m);
   void reply(const Asked& asked, const message::Error& m);
+  void reply(const Asked&, const message::WorkersControlled&) {}
   const JobRow& promised_row(const Asked& asked) const;
   Told& told(const JobRow& row) { return told_[row.request_id]; }
   void check_told() const;
@@ -123,6 +132,7 @@ class Oracle {
   std::map<CaseKey, LeaseId> current_;  // the last lease of each case
   std::map<std::pair<LeaseId, std::uint32_t>, std::vector<CaseKey>> parts_;
   std::multimap<std::pair<PeerId, std::uint64_t>, Asked> asked_;
+  std::set<std::string> drained_;  // names of workers
 
   // Of the whole run.
   std::map<Bytes16, Told> told_;

@@ -44,8 +44,10 @@ std::int64_t maybe_every(Random& random, std::int64_t low, std::int64_t high) {
 
 }  // namespace
 
-Params Params::draw(Random& random) {
+Params Params::draw(Random& random, Random& fleet) {
   Params p;
+  p.mixed_fleet = fleet.one_in(2);
+  p.control_every_ms = maybe_every(fleet, 50, 3'000);
   draw_broker(random, p);
   draw_session(random, p);
   p.workers = random.from_to(1, 5);

@@ -75,6 +75,7 @@ class Worker : public Endpoint {
   std::uint64_t process_ = 0;  // tells this process from earlier ones
   Bytes16 start_id_{};
   std::vector<SolverOffer> offers_;
+  Labels labels_;
   LinePtr line_;
   std::vector<Slot> slots_;
   std::deque<host::Event> events_;  // of slots, for the session

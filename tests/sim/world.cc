@@ -1,6 +1,7 @@
 #include "tests/sim/world.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -13,7 +14,7 @@ constexpr std::uint64_t kLookEvery = 32;  // events, between looks whether all i
 
 World::World(std::uint64_t seed, Mutation mutation, bool sweeps, std::size_t lines_max)
     : sim_(seed, lines_max),
-      params_(Params::draw(sim_.random)),
+      params_(Params::draw(sim_.random, sim_.fleet)),
       network_(sim_, params_),
       disk_(sim_, params_),
       oracle_(sim_, params_, disk_),
@@ -77,11 +78,28 @@ void World::begin_faults() {
   every(p.jump_every_ms, [this] {
     daemon_.jump_wall(sim_.random.from_to(-1, 1) * sim_.random.scale_from_to(1, 10'000'000));
   });
+  if (p.control_every_ms > 0) control_workers();
+}
+
+// The operator. Times and choices come from a stream of their own.
+void World::control_workers() {
+  sim_.after(sim_.fleet.from_to(0, 2 * params_.control_every_ms), [this] {
+    if (!faulty_) return;
+    constexpr event::WorkerAction kActions[] = {
+        event::WorkerAction::kDrain, event::WorkerAction::kResume, event::WorkerAction::kRemove};
+    const std::uint64_t action = sim_.fleet.below(std::size(kActions));
+    const std::uint64_t worker = sim_.fleet.below(workers_.size()) + 1;
+    const std::string name = sim_.fleet.one_in(8) ? "" : "w" + std::to_string(worker);
+    sim_.note(33, action, [&] { return "the operator: " + (name.empty() ? "all" : name); });
+    daemon_.control(kActions[action], name);
+    control_workers();
+  });
 }
 
 void World::stop_faults() {
   sim_.note(30, 0, [] { return "-- no more faults --"; });
   faulty_ = false;
+  daemon_.control(event::WorkerAction::kResume, "");
   network_.heal();
   disk_.heal();
   for (std::size_t i = 0; i < clients_.size(); ++i) {

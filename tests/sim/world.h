@@ -39,6 +39,7 @@ class World {
   void disturb_client();
   void break_line();
   void partition();
+  void control_workers();
   [[nodiscard]] LinePtr any_line();
   Worker& any_worker() { return *workers_[sim_.random.below(workers_.size())]; }
   [[nodiscard]] bool all_done() const;
