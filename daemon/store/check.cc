@@ -80,13 +80,16 @@ struct JobFacts {
   bool id_fits = false;
   std::uint64_t done = 0;
   Counts verdicts{};
+  std::uint64_t versions_done = 0;
 };
 
 std::string jobs_sql(const char* condition) {
   return fmt::format(
       "SELECT j.job, j.chunk_count, j.case_count, j.file_count, j.digest, j.sealed_ms IS NOT NULL, "
       "j.cancelled_ms IS NOT NULL, j.finished_ms IS NOT NULL, length(j.request_id) = 16, "
-      "coalesce(t.done, 0), {} FROM jobs j LEFT JOIN totals t ON t.id = j.job << 7 | {} {}",
+      "coalesce(t.done, 0), {0}, (SELECT coalesce(sum(v.cases), 0) FROM job_versions v WHERE "
+      "v.job = j.job AND v.generation = {1}) FROM jobs j LEFT JOIN totals t "
+      "ON t.id = j.job << 7 | {1} {2}",
       kCountedColumns, keys::kGeneration, condition);
 }
 
@@ -252,6 +255,7 @@ std::optional<JobFacts> Checker::Impl::read(sqlite::Statement& row, JobId id) {
   for (const Verdict verdict : kCountedVerdicts) {
     job.verdicts[static_cast<std::size_t>(verdict)] = row.number(column++);
   }
+  job.versions_done = row.number(column);
   return job;
 }
 
@@ -342,6 +346,12 @@ void Checker::Impl::check_counts(const Cursor& cursor, const JobFacts& job) {
   if (sum != job.done) {
     report(Rule::kLedger,
            fmt::format("{} cases are noted as done, their verdicts sum to {}", job.done, sum),
+           job.job);
+  }
+  if (job.versions_done != job.done) {
+    report(Rule::kLedger,
+           fmt::format("{} cases are noted as done, their solver versions sum to {}", job.done,
+                       job.versions_done),
            job.job);
   }
 }

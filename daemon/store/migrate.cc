@@ -13,9 +13,17 @@ namespace {
 // One entry for each version after the first: what was changed in schema.sql, as statements that
 // change a database of the version before it. Never change one that was released. A database of
 // every older version is in tests/store/schemas.
-constexpr std::array<std::string_view, 1> kSteps = {
+constexpr std::array<std::string_view, 2> kSteps = {
     // 2
     "CREATE INDEX progress_present ON progress (id, present)",
+    // 3
+    "ALTER TABLE jobs ADD COLUMN require TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE jobs ADD COLUMN solver_version TEXT NOT NULL DEFAULT '';"
+    "CREATE TABLE job_versions (job INTEGER NOT NULL, generation INTEGER NOT NULL, "
+    "solver_version INTEGER NOT NULL, cases INTEGER NOT NULL, "
+    "PRIMARY KEY (job, generation, solver_version)) STRICT, WITHOUT ROWID;"
+    "INSERT INTO job_versions SELECT id >> 39, (id >> 32) & 127, solver_version, count(*) "
+    "FROM results GROUP BY 1, 2, 3",
 };
 
 void refuse(sqlite::Connection& connection, const std::string& path, std::int64_t newest) {

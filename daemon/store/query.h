@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -62,6 +63,8 @@ struct JobRow {
   std::uint64_t file_count = 0;
   std::array<std::uint64_t, kVerdictCount> verdicts{};
   std::string cancel_reason;
+  // Solver versions and how many results each gave, the most first; only in answer to GetJob.
+  std::vector<std::pair<std::string, std::uint64_t>> versions;
 };
 struct JobsPage {
   std::vector<JobRow> jobs;

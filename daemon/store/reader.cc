@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "daemon/store/keys.h"
+#include "daemon/store/labels.h"
 #include "daemon/store/progress.h"
 #include "proto/base/fatal.h"
 #include "proto/wire.h"
@@ -19,7 +20,7 @@ std::string jobs_sql(const char* condition) {
       "SELECT job, request_id, name, puzzle, solver, priority, time_limit_us, memory_limit_bytes, "
       "answer_bytes_max, sealed_ms IS NOT NULL, cancelled_ms IS NOT NULL, created_ms, sealed_ms, "
       "coalesce(cancelled_ms, finished_ms), case_count, chunk_count, file_count, cancel_reason, "
-      "t.done, {} FROM jobs LEFT JOIN totals t ON t.id = job << 7 | {} {}",
+      "t.done, {}, require, solver_version FROM jobs LEFT JOIN totals t ON t.id = job << 7 | {} {}",
       kCountedColumns, keys::kGeneration, condition);
 }
 
@@ -50,6 +51,8 @@ query::JobRow job_row(const sqlite::Statement& row) {
   for (const Verdict verdict : kCountedVerdicts) {
     job.verdicts[static_cast<std::size_t>(verdict)] = row.number(column++);
   }
+  job.spec.require = read_labels(row.bytes(column++));
+  job.spec.solver_version = row.bytes(column++);
   if (job.cancelled) {
     job.verdicts[static_cast<std::size_t>(Verdict::kCancelled)] = job.case_count - job.done_count;
   }
@@ -76,6 +79,10 @@ Reader::Reader(const std::string& path, const StoreOptions& options) try
       end_(connection_, "COMMIT"),
       job_(connection_, jobs_sql("WHERE job = ?")),
       jobs_(connection_, jobs_sql("WHERE job < ? ORDER BY job DESC LIMIT ?")),
+      versions_(connection_,
+                "SELECT s.version, v.cases FROM job_versions v JOIN solver_versions s "
+                "ON s.id = v.solver_version WHERE v.job = ? AND v.generation = ? "
+                "ORDER BY v.cases DESC, s.version LIMIT 20"),
       files_(connection_,
              "SELECT id, path, first_case, case_count FROM files WHERE id > ? AND id < ? "
              "ORDER BY id LIMIT ?"),
@@ -122,6 +129,9 @@ bool Reader::find_job(JobId job, query::JobRow& row) {
 query::Answer Reader::read(const query::GetJob& query) {
   query::JobRow row;
   if (!find_job(query.job, row)) return query::NotFound{query::NotFound::What::kJob};
+  const sqlite::ResetAtEnd reset(versions_);
+  versions_.bind(query.job.value, keys::kGeneration);
+  while (versions_.step()) row.versions.emplace_back(versions_.string(0), versions_.number(1));
   return row;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "daemon/store/keys.h"
+#include "daemon/store/labels.h"
 #include "daemon/store/store.h"
 #include "proto/base/assert.h"
 
@@ -27,7 +28,7 @@ constexpr const char* kJobsSql =
     "SELECT j.job, j.request_id, j.name, j.puzzle, j.solver, j.priority, j.time_limit_us, "
     "j.memory_limit_bytes, j.answer_bytes_max, j.sealed_ms IS NOT NULL, "
     "j.cancelled_ms IS NOT NULL, j.finished_ms IS NOT NULL, j.created_ms, j.chunk_count, "
-    "j.case_count, j.file_count, j.digest, coalesce(t.done, 0) "
+    "j.case_count, j.file_count, j.digest, coalesce(t.done, 0), j.require, j.solver_version "
     "FROM jobs j LEFT JOIN totals t ON t.id = j.job << 7 | ? ORDER BY j.job";
 
 constexpr const char* kChunksSql =
@@ -51,6 +52,8 @@ void read_job(const sqlite::Statement& row, RecoveredJob& job) {
   spec.limits = {.time_limit_us = row.number(6),
                  .memory_limit_bytes = row.number(7),
                  .answer_bytes_max = row.number(8)};
+  spec.require = read_labels(row.bytes(18));
+  spec.solver_version = row.string(19);
   job.spec = std::make_shared<const JobSpec>(std::move(spec));
   job.sealed = row.integer(9) != 0;
   job.cancelled = row.integer(10) != 0;

@@ -30,7 +30,9 @@ CREATE TABLE jobs (
   sealed_ms          INTEGER,               -- NULL: not sealed
   cancelled_ms       INTEGER,
   cancel_reason      TEXT,
-  finished_ms        INTEGER                -- every case has its result
+  finished_ms        INTEGER,               -- every case has its result
+  require            TEXT NOT NULL DEFAULT '',  -- labels of its workers, KEY=VALUE a line
+  solver_version     TEXT NOT NULL DEFAULT ''   -- the only one; empty: any
 ) STRICT;
 
 -- Empty files have the number of the case that would have been their first.
@@ -80,6 +82,15 @@ CREATE TABLE totals (
   crashed          INTEGER NOT NULL,
   internal_error   INTEGER NOT NULL
 ) STRICT;
+
+-- Which solver versions gave how many of a job's results; the sum is totals.done.
+CREATE TABLE job_versions (
+  job            INTEGER NOT NULL,
+  generation     INTEGER NOT NULL,
+  solver_version INTEGER NOT NULL,  -- solver_versions.id
+  cases          INTEGER NOT NULL,
+  PRIMARY KEY (job, generation, solver_version)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE results (
   id             INTEGER PRIMARY KEY,  -- job, generation, case number from 1

@@ -8,6 +8,7 @@
 
 #include "daemon/store/failure.h"
 #include "daemon/store/keys.h"
+#include "daemon/store/labels.h"
 #include "daemon/store/migrate.h"
 #include "proto/base/assert.h"
 #include "proto/wire.h"
@@ -34,8 +35,8 @@ struct Store::Statements {
         commit(c, "COMMIT"),
         insert_job(c,
                    "INSERT INTO jobs (job, request_id, name, puzzle, solver, priority, "
-                   "time_limit_us, memory_limit_bytes, answer_bytes_max, created_ms, digest) "
-                   "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
+                   "time_limit_us, memory_limit_bytes, answer_bytes_max, created_ms, digest, "
+                   "require, solver_version) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
         insert_chunk(c,
                      "INSERT INTO chunks (id, first_case, case_count, hash) VALUES (?, ?, ?, ?)"),
         insert_cases(c, "INSERT INTO chunk_cases (id, payload) VALUES (?, ?)"),
@@ -57,6 +58,10 @@ struct Store::Statements {
                       "INSERT INTO results (id, verdict, time_us, memory_bytes, answer, message, "
                       "attempt, worker, solver_version, graded_ms) "
                       "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
+        count_version(c,
+                      "INSERT INTO job_versions (job, generation, solver_version, cases) "
+                      "VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
+                      "cases = cases + excluded.cases"),
         insert_attempt(c,
                        "INSERT INTO attempts (job, generation, case_no, attempt, worker, start_id, "
                        "ended_ms, message) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"),
@@ -70,7 +75,8 @@ struct Store::Statements {
 
   sqlite::Statement begin, commit, insert_job, insert_chunk, insert_cases, insert_file, file_end,
       digest, grow_job, seal_job, cancel_job, finish_job, insert_worker, find_version,
-      insert_version, insert_result, insert_attempt, delete_attempt, load_cases, hash, chunk_hash;
+      insert_version, insert_result, count_version, insert_attempt, delete_attempt, load_cases,
+      hash, chunk_hash;
 };
 
 std::unique_ptr<Store> Store::open(const std::string& path, const StoreOptions& options) {
@@ -121,6 +127,10 @@ void Store::apply(const Record& record) {
 
 void Store::commit() {
   progress_->flush();
+  for (const auto& [of, cases] : version_counts_) {
+    statements_->count_version.run(of.first, keys::kGeneration, of.second, cases);
+  }
+  version_counts_.clear();
   statements_->commit.run();
   progress_->forget();
 }
@@ -128,6 +138,7 @@ void Store::commit() {
 void Store::rollback() noexcept {
   if (progress_) progress_->forget();
   solver_versions_.clear();
+  version_counts_.clear();
   if (!connection_.in_transaction()) return;  // some errors roll back by themselves
   sqlite3_exec(connection_.handle(), "ROLLBACK", nullptr, nullptr, nullptr);
 }
@@ -135,13 +146,14 @@ void Store::rollback() noexcept {
 void Store::insert(const record::InsertJob& record) {
   const JobSpec& spec = *record.spec;
   ASSERT(record.job.value >= 1 && record.job.value <= keys::kJobMax);
-  statements_->insert_job.run(record.job.value,
-                              sqlite::Blob{{reinterpret_cast<const char*>(record.request_id.data()),
-                                            record.request_id.size()}},
-                              std::string_view(spec.name), std::string_view(spec.puzzle),
-                              std::string_view(spec.solver), spec.priority,
-                              spec.limits.time_limit_us, spec.limits.memory_limit_bytes,
-                              spec.limits.answer_bytes_max, record.created_ms, wire::kEmptyDigest);
+  statements_->insert_job.run(
+      record.job.value,
+      sqlite::Blob{
+          {reinterpret_cast<const char*>(record.request_id.data()), record.request_id.size()}},
+      std::string_view(spec.name), std::string_view(spec.puzzle), std::string_view(spec.solver),
+      spec.priority, spec.limits.time_limit_us, spec.limits.memory_limit_bytes,
+      spec.limits.answer_bytes_max, record.created_ms, wire::kEmptyDigest,
+      std::string_view(stored_labels(spec.require)), std::string_view(spec.solver_version));
 }
 
 void Store::insert(const record::InsertChunk& record) {
@@ -229,7 +241,9 @@ void Store::insert(const record::InsertResults& record) {
   sqlite::Statement& row = statements_->insert_result;
   row.bind_at(7, record.attempt);
   row.bind_at(8, record.worker.value);
-  row.bind_at(9, solver_version(record.solver_version));
+  const std::int64_t version = solver_version(record.solver_version);
+  row.bind_at(9, version);
+  version_counts_[{record.job.value, version}] += record.rows.size();
   row.bind_at(10, record.graded_ms);
   Progress::Chunk* chunk = nullptr;
   ChunkNo chunk_no = 0;

@@ -6,11 +6,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "daemon/broker/effect.h"
 #include "daemon/broker/event.h"
@@ -84,6 +86,8 @@ class Store {
   std::unique_ptr<Progress> progress_;
   std::unique_ptr<FileTable> files_;
   std::unordered_map<std::string, std::int64_t> solver_versions_;  // those seen, as stored
+  // Cases of the open transaction, by job and number of the solver version.
+  std::map<std::pair<std::uint64_t, std::int64_t>, std::uint64_t> version_counts_;
   std::optional<WriteAheadLog> log_;
 };
 
