@@ -82,6 +82,23 @@ proto::Version get_version(Connection& connection) {
   return checked_call(connection, request, ClientReply::kVersion).version();
 }
 
+proto::WorkersControlled control_workers(Connection& connection,
+                                         const proto::ControlWorkers& control) {
+  ClientRequest request;
+  *request.mutable_control_workers() = control;
+  return checked_call(connection, request, ClientReply::kWorkersControlled).workers_controlled();
+}
+
+void require_minor(Connection& connection, std::uint8_t minor, std::string_view feature) {
+  const proto::Version daemon = get_version(connection);
+  if (connection.daemon_minor() >= minor) return;
+  throw Failure(kExitRefused,
+                fmt::format("the daemon at {} (puzzled {}, protocol {}.{}) is too old for {}",
+                            connection.endpoint(), daemon.version(), daemon.protocol(),
+                            connection.daemon_minor(), feature),
+                fmt::format("upgrade it to one of protocol {}.{}", daemon.protocol(), minor));
+}
+
 const proto::ResultRow* ResultsCursor::next() {
   // A page may be empty although more follow: the daemon bounds the work of a page, not its rows.
   while (at_ == page_.rows_size()) {

@@ -22,6 +22,10 @@ proto::FilesPage list_files(Connection& connection, std::uint64_t job, std::uint
 proto::WorkersPage list_workers(Connection& connection, std::uint64_t after);
 proto::CheckPage check(Connection& connection, const proto::Check& page);
 proto::Version get_version(Connection& connection);
+proto::WorkersControlled control_workers(Connection& connection,
+                                         const proto::ControlWorkers& control);
+// Throws Failure(4) if the daemon's minor version is older than `minor`, which has `feature`.
+void require_minor(Connection& connection, std::uint8_t minor, std::string_view feature);
 
 // Walks the results of a job in order of their case numbers, page by page.
 class ResultsCursor {

@@ -22,7 +22,7 @@ Value answer_value(const Puzzle* puzzle, const proto::ResultRow& row) {
   }
 }
 
-std::string solver_text(const std::string& solver, const proto::ResultRow& row) {
+std::string graded_by(const std::string& solver, const proto::ResultRow& row) {
   return row.solver_version().empty() ? solver : fmt::format("{}/{}", solver, row.solver_version());
 }
 
@@ -37,7 +37,7 @@ Record result_record(const Puzzle* puzzle, const std::string& solver, const prot
           {"memory_bytes", {row.memory_bytes(), approximate_size(row.memory_bytes())}},
           {"attempt", {std::uint64_t{row.attempt()}}},
           {"worker", text_value(row.worker())},
-          {"solver", {solver_text(solver, row)}},
+          {"solver", {graded_by(solver, row)}},
           {"graded_at", time_value(row.graded_ms())},
           {"answer", answer_value(puzzle, row)},
           {"message", text_value(row.message())}};
@@ -71,7 +71,7 @@ int run_results(const ResultsOptions& options, Context& context) {
                                      {"memory_bytes", "MEMORY", true},
                                      {"attempt", ""},
                                      {"worker", ""},
-                                     {"solver", ""},
+                                     {"solver", job.versions_size() > 1 ? "SOLVER" : ""},
                                      {"graded_at", ""},
                                      {"answer", "ANSWER"},
                                      {"message", "MESSAGE"}},

@@ -66,6 +66,8 @@ std::vector<std::pair<Verdict, std::uint64_t>> verdict_counts(const proto::JobSt
 std::string describe_counts(const std::vector<std::pair<Verdict, std::uint64_t>>& counts);
 // "UPLOADING", "QUEUED"…
 std::string_view state_name(proto::JobState state);
+// "staircase", or "staircase@2" if only that version may solve it.
+std::string solver_text(const proto::JobSpec& spec);
 // "1 case", "2 cases".
 std::string counted(std::uint64_t count, std::string_view noun);
 

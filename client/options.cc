@@ -200,8 +200,17 @@ class Parser {
         ->type_name("FILE");
     command->add_flag("--recursive,-r", submit->recursive, "Look into subfolders too");
     command->add_option("--name", submit->name, "A name for people")->type_name("NAME");
-    command->add_option("--solver", submit->solver, "Default: the puzzle's first")
+    command
+        ->add_option("--solver", submit->solver,
+                     "Default: the puzzle's first; NAME@VERSION takes only that version")
         ->type_name("SOLVER");
+    command
+        ->add_option("--require", submit->require,
+                     "Only workers with this label (puzzle-worker --label); repeatable, all must "
+                     "match")
+        ->type_name("KEY=VALUE")
+        ->allow_extra_args(false)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     command->add_option("--priority", submit->priority, "-100..100, higher first (default 0)")
         ->type_name("N")
         ->check(CLI::Range(-100, 100));
@@ -272,7 +281,16 @@ class Parser {
     add_id(command, "JOB", show->job);
     add_id(command, "CASE", show->case_no);
     WorkersOptions* workers = nullptr;
-    add_command("workers", "List the connected workers", workers);
+    command = add_command("workers", "List the connected workers, or drain, resume, remove some",
+                          workers);
+    command
+        ->add_option("ACTION", workers->action,
+                     "drain: no more cases, stays connected; resume: undoes it; remove: finishes "
+                     "its cases and ends")
+        ->check(CLI::IsMember({"drain", "resume", "remove"}));
+    command->add_option("NAME", workers->names, "Names of workers, or patterns with * ? [..]")
+        ->type_name("WORKER");
+    command->add_flag("--all", workers->all, "All workers instead of names");
     VersionOptions* version = nullptr;
     add_command("version", "Versions of puzzlectl and of the daemon", version);
   }

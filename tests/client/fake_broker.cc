@@ -189,8 +189,15 @@ bool FakeBroker::handle(const ClientRequest& request, ClientReply& reply) {
       worker.set_cases_done(7);
       worker.set_version("0.1.0");
       worker.add_solvers("bishops/staircase");
+      worker.add_solver_versions("1");
+      worker.set_state(proto::DRAINING);
+      worker.add_labels()->set_key("cpu");
+      worker.mutable_labels(0)->set_value("zen\x1b[31m");
       return true;
     }
+    case ClientRequest::kControlWorkers:
+      control_workers(request.control_workers(), reply);
+      return true;
     case ClientRequest::kGetVersion: {
       proto::Version& version = *reply.mutable_version();
       version.set_version(PUZZLED_VERSION);
@@ -212,6 +219,22 @@ bool FakeBroker::handle(const ClientRequest& request, ClientReply& reply) {
   }
   refuse(reply, proto::MALFORMED, "no body");
   return true;
+}
+
+// It knows "alpha" alone.
+void FakeBroker::control_workers(const proto::ControlWorkers& request, proto::ClientReply& reply) {
+  proto::WorkersControlled& done = *reply.mutable_workers_controlled();
+  for (const std::string& name : request.names()) {
+    if (name != "alpha") done.add_unknown(name);
+  }
+  if (done.unknown_size() > 0) return;
+  proto::ControlledWorker& worker = *done.add_workers();
+  worker.set_name("alpha");
+  worker.set_leases(2);
+  worker.set_state(proto::LEAVING);
+  worker.set_changed(true);
+  done.set_changed(1);
+  done.set_unchanged(1'500);
 }
 
 void FakeBroker::open_job(const proto::OpenJob& request, ClientReply& reply) {
