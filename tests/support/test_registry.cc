@@ -126,8 +126,10 @@ void solve_busily(std::string_view instance, std::string& answer) {
 
 Puzzle make_test_bishops() {
   Puzzle puzzle = bishops::puzzle();
+  const char* given = std::getenv(kVersionVariable);
+  const std::string_view version = given != nullptr ? given : "test";
   const auto add = [&](std::string_view name, std::string_view summary, auto* function) {
-    puzzle.solvers.push_back({name, "test", summary, function});
+    puzzle.solvers.push_back({name, version, summary, function});
   };
   add("crash", "raises SIGSEGV", solve<crash>);
   add("crash-abort", "calls abort()", solve<crash_abort>);
