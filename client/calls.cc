@@ -50,6 +50,19 @@ void cancel_job(Connection& connection, std::uint64_t job, const std::string& re
   checked_call(connection, request, ClientReply::kJobCancelled);
 }
 
+void mark_canary(Connection& connection, std::uint64_t job, bool off) {
+  ClientRequest request;
+  request.mutable_mark_canary()->set_job(job);
+  request.mutable_mark_canary()->set_off(off);
+  checked_call(connection, request, ClientReply::kCanaryMarked);
+}
+
+std::uint64_t admit_worker(Connection& connection, const std::string& name) {
+  ClientRequest request;
+  request.mutable_admit_worker()->set_name(name);
+  return checked_call(connection, request, ClientReply::kWorkerAdmitted).worker_admitted().count();
+}
+
 proto::CaseDetail get_case(Connection& connection, std::uint64_t job, std::uint64_t case_no) {
   ClientRequest request;
   request.mutable_get_case()->set_job(job);

@@ -17,6 +17,9 @@ namespace puzzled::client {
 proto::JobStatus get_job(Connection& connection, std::uint64_t job);
 proto::JobsPage list_jobs(Connection& connection, std::uint64_t before, std::uint32_t limit);
 void cancel_job(Connection& connection, std::uint64_t job, const std::string& reason);
+void mark_canary(Connection& connection, std::uint64_t job, bool off);
+// How many workers of that name were barred.
+std::uint64_t admit_worker(Connection& connection, const std::string& name);
 proto::CaseDetail get_case(Connection& connection, std::uint64_t job, std::uint64_t case_no);
 proto::FilesPage list_files(Connection& connection, std::uint64_t job, std::uint64_t after_file);
 proto::WorkersPage list_workers(Connection& connection, std::uint64_t after);

@@ -35,7 +35,9 @@ const std::vector<Column>& job_columns() {
                                               {"verdicts", "VERDICTS", false, 80},
                                               {"cancel_reason", ""},
                                               {"waiting_for", ""},
-                                              {"request_id", ""}};
+                                              {"request_id", ""},
+                                              {"canary", ""},
+                                              {"revised", ""}};
   return columns;
 }
 
@@ -43,10 +45,10 @@ const std::vector<Column>& job_columns() {
 std::vector<Column> status_columns() {
   std::vector<Column> columns = job_columns();
   constexpr std::string_view kHeadings[] = {
-      "job",      "name",       "puzzle",       "solver",      "state",
-      "cases",    "done",       "running",      "files",       "chunks",
-      "priority", "time limit", "memory limit", "created",     "complete",
-      "finished", "verdicts",   "cancelled",    "waiting for", ""};
+      "job",          "name",    "puzzle",   "solver",   "state",    "cases",
+      "done",         "running", "files",    "chunks",   "priority", "time limit",
+      "memory limit", "created", "complete", "finished", "verdicts", "cancelled",
+      "waiting for",  "",        "canary",   "revised"};
   for (std::size_t i = 0; i < columns.size(); ++i) columns[i].heading = kHeadings[i];
   return columns;
 }
@@ -82,7 +84,9 @@ Record job_record(const proto::JobStatus& job) {
       {"verdicts", {std::move(verdicts), describe_counts(counts)}},
       {"cancel_reason", text_value(job.cancel_reason())},
       {"waiting_for", text_value(job.waiting_for())},
-      {"request_id", {hex(job.request_id())}}};
+      {"request_id", {hex(job.request_id())}},
+      {"canary", {job.canary()}},
+      {"revised", {job.revised()}}};
 }
 
 }  // namespace

@@ -40,7 +40,8 @@ Record result_record(const Puzzle* puzzle, const std::string& solver, const prot
           {"solver", {solver_text(solver, row)}},
           {"graded_at", time_value(row.graded_ms())},
           {"answer", answer_value(puzzle, row)},
-          {"message", text_value(row.message())}};
+          {"message", text_value(row.message())},
+          {"generation", {std::uint64_t{row.generation()}}}};
 }
 
 }  // namespace
@@ -51,6 +52,7 @@ int run_results(const ResultsOptions& options, Context& context) {
   query.set_after_case(options.after);
   query.set_label_glob(options.label_glob);
   query.set_with_answers(true);
+  query.set_all_generations(options.all_generations);
   for (const std::string& names : options.verdicts) {
     for (const Verdict verdict : parse_verdicts(names)) {
       query.add_verdicts(static_cast<proto::Verdict>(verdict));
@@ -63,19 +65,21 @@ int run_results(const ResultsOptions& options, Context& context) {
   Connection connection(connection_options(context));
   const proto::JobStatus job = get_job(connection, options.job);
   const Puzzle* puzzle = find_puzzle(job.spec().puzzle());
-  const auto writer = record_writer(context.global.output,
-                                    {{"case", "CASE", true},
-                                     {"label", "LABEL"},
-                                     {"verdict", "VERDICT"},
-                                     {"time_us", "TIME", true},
-                                     {"memory_bytes", "MEMORY", true},
-                                     {"attempt", ""},
-                                     {"worker", ""},
-                                     {"solver", ""},
-                                     {"graded_at", ""},
-                                     {"answer", "ANSWER"},
-                                     {"message", "MESSAGE"}},
-                                    context.console);
+  const auto writer =
+      record_writer(context.global.output,
+                    {{"case", "CASE", true},
+                     {"label", "LABEL"},
+                     {"verdict", "VERDICT"},
+                     {"time_us", "TIME", true},
+                     {"memory_bytes", "MEMORY", true},
+                     {"attempt", ""},
+                     {"worker", ""},
+                     {"solver", ""},
+                     {"graded_at", ""},
+                     {"answer", "ANSWER"},
+                     {"message", "MESSAGE"},
+                     {"generation", options.all_generations ? "GENERATION" : "", true}},
+                    context.console);
   ResultsCursor cursor(connection, query);
   for (std::uint64_t count = 0; count < limit; ++count) {
     const proto::ResultRow* row = cursor.next();

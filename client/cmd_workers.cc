@@ -8,6 +8,29 @@
 
 namespace puzzled::client {
 
+namespace {
+
+// Not connected: who it was, and why it is refused.
+Record barred_record(const proto::BarredWorker& worker) {
+  const std::string text =
+      fmt::format("since {}: {}", iso_time(worker.barred_ms()), worker.reason());
+  return {{"worker", text_value(worker.name())},
+          {"host", text_value(worker.host())},
+          {"pid", {}},
+          {"slots", {}},
+          {"leases", {}},
+          {"cases_done", {}},
+          {"draining", {}},
+          {"connected_at", {}},
+          {"last_seen_at", {}},
+          {"version", text_value(worker.version())},
+          {"solvers", {std::vector<std::string>{worker.solver()}}},
+          {"canaries_passed", {}},
+          {"barred", text_value(text)}};
+}
+
+}  // namespace
+
 int run_workers(const WorkersOptions&, Context& context) {
   Connection connection(connection_options(context));
   const auto writer = record_writer(context.global.output,
@@ -21,7 +44,9 @@ int run_workers(const WorkersOptions&, Context& context) {
                                      {"connected_at", "CONNECTED"},
                                      {"last_seen_at", ""},
                                      {"version", "VERSION"},
-                                     {"solvers", ""}},
+                                     {"solvers", ""},
+                                     {"canaries_passed", ""},
+                                     {"barred", "BARRED", false, 80}},
                                     context.console);
   std::uint64_t after = 0;
   proto::WorkersPage page;
@@ -40,8 +65,11 @@ int run_workers(const WorkersOptions&, Context& context) {
                      {"connected_at", time_value(worker.connected_ms())},
                      {"last_seen_at", time_value(worker.last_seen_ms())},
                      {"version", text_value(worker.version())},
-                     {"solvers", {solvers}}});
+                     {"solvers", {solvers}},
+                     {"canaries_passed", {worker.canaries_passed()}},
+                     {"barred", {}}});
     }
+    for (const proto::BarredWorker& worker : page.barred()) writer->write(barred_record(worker));
     if (page.more() && page.next_after() <= after) {
       throw Failure(kExitRefused, "the daemon's pages of workers do not advance",
                     "report this as a bug of the daemon");

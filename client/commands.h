@@ -32,6 +32,8 @@ int run_results(const ResultsOptions& options, Context& context);
 int run_show(const ShowOptions& options, Context& context);
 int run_export(const ExportOptions& options, Context& context);
 int run_cancel(const CancelOptions& options, Context& context);
+int run_canary(const CanaryOptions& options, Context& context);
+int run_admit(const AdmitOptions& options, Context& context);
 int run_workers(const WorkersOptions& options, Context& context);
 int run_doctor(const DoctorOptions& options, Context& context);
 int run_backup(const BackupOptions& options, Context& context);

@@ -82,6 +82,7 @@ class Parser {
     add_submit();
     add_wait();
     add_queries();
+    add_canaries();
     add_export_and_cancel();
     add_upkeep();
     add_keygen();
@@ -267,12 +268,14 @@ class Parser {
              [results](const std::string& text) { results->limit = number(text); });
     add_read(command, "--after", "CASE", "Only cases with larger numbers",
              [results](const std::string& text) { results->after = number(text); });
+    command->add_flag("--all-generations", results->all_generations,
+                      "Also results that were taken back, before the newest of their case");
     ShowOptions* show = nullptr;
     command = add_command("show", "Show one case: instance, answers, verdict, history", show);
     add_id(command, "JOB", show->job);
     add_id(command, "CASE", show->case_no);
     WorkersOptions* workers = nullptr;
-    add_command("workers", "List the connected workers", workers);
+    add_command("workers", "List the connected workers, and those who failed a canary", workers);
     VersionOptions* version = nullptr;
     add_command("version", "Versions of puzzlectl and of the daemon", version);
   }
@@ -292,6 +295,20 @@ class Parser {
         ->type_name("")
         ->required();
     command->add_flag("--force", backup->force, "Replace an older backup there");
+  }
+
+  void add_canaries() {
+    CanaryOptions* canary = nullptr;
+    CLI::App* command = add_command(
+        "canary", "Test workers with the cases of a job that is done: its results are known",
+        canary);
+    add_id(command, "JOB", canary->job);
+    command->add_flag("--off", canary->off, "Its cases are canaries no more");
+    AdmitOptions* admit = nullptr;
+    command = add_command("admit", "Let workers in again that failed a canary", admit);
+    command->add_option("WORKER", admit->name, "Name of the workers, on whatever host")
+        ->type_name("")
+        ->required();
   }
 
   void add_export_and_cancel() {

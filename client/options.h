@@ -66,6 +66,7 @@ struct ResultsOptions {
   std::string label_glob;
   std::optional<std::uint64_t> limit;
   std::uint64_t after = 0;
+  bool all_generations = false;
 };
 struct ShowOptions {
   std::uint64_t job = 0;
@@ -81,6 +82,13 @@ struct CancelOptions {
   std::string reason;
 };
 struct WorkersOptions {};
+struct CanaryOptions {
+  std::uint64_t job = 0;
+  bool off = false;
+};
+struct AdmitOptions {
+  std::string name;
+};
 struct KeygenOptions {
   std::string name;
   std::string role = "submit";
@@ -108,7 +116,7 @@ using CommandOptions =
     std::variant<PuzzlesOptions, SolveOptions, ValidateOptions, SubmitOptions, WaitOptions,
                  JobsOptions, StatusOptions, ResultsOptions, ShowOptions, ExportOptions,
                  CancelOptions, WorkersOptions, DoctorOptions, BackupOptions, VersionOptions,
-                 KeygenOptions, CompleteOptions>;
+                 KeygenOptions, CompleteOptions, CanaryOptions, AdmitOptions>;
 
 struct Options {
   GlobalOptions global;

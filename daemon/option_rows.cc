@@ -126,6 +126,19 @@ std::vector<OptionRow> worker_rows() {
   };
 }
 
+std::vector<OptionRow> canary_rows() {
+  return {
+      {"canary-rate", "canaries", Kind::kCount, FIELD(broker.canary_rate), 0, 1'000'000,
+       "One dispatch in so many, to each worker, has a canary in it; 0: none.", ""},
+      {"canary-jobs-max", "canaries", Kind::kCount, FIELD(broker.canary_jobs_max), 1, 10'000,
+       "Marked jobs; a chunk of each is in memory.", ""},
+      {"unproven-runs-max", "canaries", Kind::kCount, FIELD(broker.unproven_runs_max), 1,
+       1'000'000'000, "Runs of results, of about 100 bytes each, that wait for a good canary.", ""},
+      {"barred-workers-max", "canaries", Kind::kCount, FIELD(broker.barred_workers_max), 1,
+       1'000'000, "Workers that failed a canary; over it the oldest are let in again.", ""},
+  };
+}
+
 std::vector<OptionRow> job_rows() {
   return {
       {"message-bytes-max", "jobs", Kind::kBytes, FIELD(net.codec.message_bytes_max), 64 * kKiB,
@@ -207,7 +220,8 @@ DaemonOptions::DaemonOptions()
 const std::vector<OptionRow>& option_rows() {
   static const std::vector<OptionRow> rows = [] {
     std::vector<OptionRow> all;
-    for (auto* part : {listen_rows, log_rows, store_rows, worker_rows, job_rows, client_rows}) {
+    for (auto* part :
+         {listen_rows, log_rows, store_rows, worker_rows, canary_rows, job_rows, client_rows}) {
       std::ranges::copy(part(), std::back_inserter(all));
     }
     return all;

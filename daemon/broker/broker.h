@@ -29,13 +29,15 @@ struct WorkerView {
   bool draining = false;
   std::uint64_t cases_done = 0;  // since it connected
   std::string version;
-  std::vector<std::string> solvers;  // "puzzle/solver"
+  std::vector<std::string> solvers;   // "puzzle/solver"
+  std::uint64_t canaries_passed = 0;  // since it connected
 };
 
 struct WorkersPage {
   std::vector<WorkerView> workers;  // ascending worker numbers
   bool more = false;
-  WorkerNo next_after;  // of the last one; 0: there is none
+  WorkerNo next_after;              // of the last one; 0: there is none
+  std::vector<Barred> barred = {};  // on the first page: those who failed a canary, oldest first
 };
 
 class Broker {
@@ -60,6 +62,7 @@ class Broker {
   [[nodiscard]] std::uint64_t leases() const;       // open ones, for draining
   [[nodiscard]] std::size_t worker_count() const;
   [[nodiscard]] std::size_t open_job_count() const;
+  [[nodiscard]] std::size_t barred_count() const;  // workers that failed a canary
 
   // Aborts if an invariant does not hold. For tests and the simulator.
   void check_invariants() const;

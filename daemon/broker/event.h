@@ -48,6 +48,19 @@ struct WaitJob {
   std::uint64_t request = 0;
   JobId job;
 };
+// The job's cases are canaries from now on, or no more.
+struct MarkCanary {
+  PeerId peer;
+  std::uint64_t request = 0;
+  JobId job;
+  bool off = false;
+};
+// Workers of this name that failed a canary may come back.
+struct AdmitWorker {
+  PeerId peer;
+  std::uint64_t request = 0;
+  std::string name;
+};
 struct ClientGone {  // its socket is known to be gone: forget what waits for it
   PeerId peer;
 };
@@ -123,6 +136,16 @@ struct ChunkCompared {  // answers CompareChunk
   ChunkNo chunk_no = 0;
   bool same = false;
 };
+struct CanariesLoaded {  // answers LoadCanaries
+  JobId job;
+  ChunkNo chunk_no = 0;
+  std::uint64_t epoch = 0;  // of the question
+  std::string puzzle;       // of the job
+  std::string solver;
+  CaseNo first_case;
+  ChunkCasesPtr cases;
+  std::vector<KnownResult> known;  // of those that have one, ascending
+};
 struct RecordsDurable {  // the records of all steps up to Effects::step == `steps` are on disk
   std::uint64_t steps = 0;
 };
@@ -146,11 +169,12 @@ struct Tick {};  // time has passed (next_deadline() was reached)
 
 namespace puzzled {
 
-using Event = std::variant<event::OpenJob, event::AddChunk, event::SealJob, event::CancelJob,
-                           event::WaitJob, event::ClientGone, event::WorkerReady,
-                           event::WorkerResults, event::WorkerReturn, event::WorkerHeartbeat,
-                           event::WorkerGoodbye, event::WorkerGone, event::DrainWorkers,
-                           event::ChunkLoaded, event::ChunkCompared, event::RecordsDurable,
-                           event::IntakePaused, event::IntakeResumed, event::Sweep, event::Tick>;
+using Event =
+    std::variant<event::OpenJob, event::AddChunk, event::SealJob, event::CancelJob, event::WaitJob,
+                 event::MarkCanary, event::AdmitWorker, event::ClientGone, event::WorkerReady,
+                 event::WorkerResults, event::WorkerReturn, event::WorkerHeartbeat,
+                 event::WorkerGoodbye, event::WorkerGone, event::DrainWorkers, event::ChunkLoaded,
+                 event::ChunkCompared, event::CanariesLoaded, event::RecordsDurable,
+                 event::IntakePaused, event::IntakeResumed, event::Sweep, event::Tick>;
 
 }  // namespace puzzled

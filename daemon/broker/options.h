@@ -34,6 +34,14 @@ struct BrokerOptions {
   // Leases ended or given out and chunks asked for in one step, before others get their turn. Only
   // the leases of one worker are never divided.
   std::uint32_t step_work_max = 1'000;
+  // One dispatch in so many, to each worker, has a canary where there are some for its puzzle and
+  // solver; 0: none.
+  std::uint32_t canary_rate = 100;
+  std::uint32_t canary_jobs_max = 100;  // marked ones; a chunk of each is in memory
+  // Runs of consecutive results that no good canary has proven, about 100 bytes of memory each; the
+  // oldest over it stand.
+  std::uint64_t unproven_runs_max = 1'000'000;
+  std::uint32_t barred_workers_max = 10'000;  // the oldest over it are let in again
 };
 
 }  // namespace puzzled

@@ -36,6 +36,11 @@ void Sessions::ready(event::WorkerReady&& ready) {
   Session* before = find(ready.peer);
   if (before != nullptr && before != session) drop(*before, Leave::kSilent);
   if (session == nullptr) {
+    if (std::string why = core_.canaries->why_barred(ready); !why.empty()) {
+      return core_.step.tell_when_durable(ready.peer, message::Refused{std::move(why)});
+    }
+  }
+  if (session == nullptr) {
     session = create(ready);
     if (session == nullptr) {
       return core_.step.tell_now(
@@ -75,6 +80,7 @@ Session* Sessions::create(const event::WorkerReady& ready) {
     session->recorded = gone->recorded;
     session->suspect = gone->suspect;
   }
+  core_.canaries->welcome_back(*session);
   if (session->worker.value == 0) {
     last_worker_ = WorkerNo{last_worker_.value + 1};
     session->worker = last_worker_;
@@ -161,7 +167,9 @@ void Sessions::results(event::WorkerResults&& results) {
     return core_.step.tell_now(results.peer, message::Stale{results.boot, results.lease});
   }
   const std::uint32_t capacity = results.capacity;
-  core_.leases->results(*session, std::move(results));
+  if (const auto failed = core_.leases->results(*session, std::move(results))) {
+    return convict(*session, *failed);
+  }
   set_capacity(*session, capacity);
 }
 
@@ -257,6 +265,21 @@ void Sessions::drop(Session& session, Leave how) {
   core_.leases->end_all(session, how == Leave::kSilent && !leaving ? Blame::kCharge : Blame::kNone);
   leave_lanes(session);
   if (how != Leave::kGoodbye) core_.suspects->remember(session);
+  core_.canaries->remember(session);
+  erase(session);
+}
+
+// It failed a canary. What it holds costs its cases nothing.
+void Sessions::convict(Session& session, const FailedCanary& failed) {
+  session.capacity = 0;
+  update_credit(session);
+  core_.leases->end_all(session, Blame::kNone);
+  core_.canaries->convict(session, failed.lane, failed.why);
+  leave_lanes(session);
+  erase(session);
+}
+
+void Sessions::erase(Session& session) {
   by_start_.erase(session.start_id);
   by_worker_.erase(session.worker);
   by_peer_.erase(session.peer);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "daemon/broker/broker.h"
+#include "daemon/broker/canaries.h"
 #include "daemon/broker/core.h"
 #include "daemon/broker/ready_queue.h"
 
@@ -42,6 +43,8 @@ struct Session {
   std::int64_t connected_wall_ms = 0;
   std::int64_t seen_wall_ms = 0;
   std::uint64_t cases_done = 0;
+  std::uint64_t canaries_passed = 0;
+  WatchedLanes watched;
   std::uint64_t free_since = 0;   // key in Profile::free
   std::uint32_t free_leases = 0;  // the same; 0: not in it
 
@@ -97,6 +100,10 @@ class Sessions {
   [[nodiscard]] std::uint64_t free_leases(LaneNo lane) const;
   [[nodiscard]] std::uint64_t slots(LaneNo lane) const;
   [[nodiscard]] WorkersPage page(const Now& now, WorkerNo after, std::uint32_t rows) const;
+  template <class Visit>
+  void each(const Visit& visit) const {
+    for (const auto& [peer, session] : by_peer_) visit(*session);
+  }
   void check() const;
 
  private:
@@ -114,6 +121,8 @@ class Sessions {
   void set_capacity(Session& session, std::uint32_t capacity);
   void arm(Session& session);
   void drop(Session& session, Leave how);
+  void convict(Session& session, const FailedCanary& failed);
+  void erase(Session& session);
   void put_away(LaneNo lane);
 
   Core& core_;

@@ -104,7 +104,8 @@ WorkerView Sessions::view_of(const Session& session, const Now& now) const {
                   .draining = core_.draining || session.capacity == 0,
                   .cases_done = session.cases_done,
                   .version = session.version,
-                  .solvers = {}};
+                  .solvers = {},
+                  .canaries_passed = session.canaries_passed};
   for (const LaneNo no : session.lanes) {
     const Lane& lane = core_.queue.lane(no);
     view.solvers.push_back(lane.puzzle + "/" + lane.solver);

@@ -55,6 +55,7 @@ void Suspects::charge(Lease& lease, OpenChunk& chunk, std::uint32_t index) {
   core_.sessions->record_worker(session);
   core_.step.record(record::InsertAttempt{
       .job = job.id,
+      .chunk_no = chunk.chunk_no,
       .case_no = case_no,
       .attempt = lease.attempt,
       .worker = session.worker,

@@ -112,6 +112,12 @@ std::string line(const event::CancelJob& e) {
 std::string line(const event::WaitJob& e) {
   return from_client("WaitJob", e.peer, e.request).add("job", e.job).str();
 }
+std::string line(const event::MarkCanary& e) {
+  return from_client("MarkCanary", e.peer, e.request).add("job", e.job).flag("off", e.off).str();
+}
+std::string line(const event::AdmitWorker& e) {
+  return from_client("AdmitWorker", e.peer, e.request).add("name", e.name).str();
+}
 std::string line(const event::ClientGone& e) {
   return Line("ClientGone").add("peer", e.peer).str();
 }
@@ -178,6 +184,14 @@ std::string line(const event::ChunkCompared& e) {
       .flag("same", e.same)
       .str();
 }
+std::string line(const event::CanariesLoaded& e) {
+  return Line("CanariesLoaded")
+      .add("job", e.job)
+      .add("chunk", e.chunk_no)
+      .add("cases", e.cases)
+      .add("known", std::uint64_t{e.known.size()})
+      .str();
+}
 std::string line(const event::RecordsDurable& e) {
   return Line("RecordsDurable").add("steps", e.steps).str();
 }
@@ -221,6 +235,7 @@ std::string line(const record::InsertResults& r) {
   Line out("InsertResults");
   out.add("job", r.job).add("worker", r.worker).add("solver_version", r.solver_version);
   out.add("attempt", r.attempt).add("cases", r.rows).add("results", r.results.results);
+  if (r.stretch > 0) out.add("stretch", r.stretch);
   for (const CaseResult& result : r.results.results) {
     if (!result.message.empty()) out.add("message", std::string(result.message));
   }
@@ -242,6 +257,29 @@ std::string line(const record::RetractAttempt& r) {
       .add("case", r.case_no)
       .add("start", r.start_id)
       .str();
+}
+
+std::string line(const record::MarkCanary& r) {
+  return Line("MarkCanary").add("job", r.job).flag("off", r.off).str();
+}
+std::string line(const record::ForgetStretch& r) {
+  return Line("ForgetStretch").add("stretch", r.stretch).str();
+}
+std::string line(const record::ReviseResults& r) {
+  return Line("ReviseResults")
+      .add("job", r.job)
+      .add("chunk", r.chunk_no)
+      .add("first_case", r.first_case)
+      .add("count", r.count)
+      .add("stretch", r.stretch)
+      .str();
+}
+std::string line(const record::ReopenJob& r) { return Line("ReopenJob").add("job", r.job).str(); }
+std::string line(const record::BarWorker& r) {
+  return Line("BarWorker").add("name", r.barred.name).add("reason", r.barred.reason).str();
+}
+std::string line(const record::AdmitWorker& r) {
+  return Line("AdmitWorker").add("name", r.name).str();
 }
 
 // ---- Messages.
@@ -272,6 +310,12 @@ std::string line(const message::JobCancelled& m) {
 }
 std::string line(const message::JobDone& m) {
   return Line("JobDone").add("request", m.request).add("job", m.job).str();
+}
+std::string line(const message::CanaryMarked& m) {
+  return Line("CanaryMarked").add("request", m.request).add("job", m.job).str();
+}
+std::string line(const message::WorkerAdmitted& m) {
+  return Line("WorkerAdmitted").add("request", m.request).add("count", m.count).str();
 }
 std::string line(const message::Welcome& m) { return Line("Welcome").add("boot", m.boot).str(); }
 std::string line(const message::Dispatch& m) {
@@ -344,6 +388,11 @@ std::string describe(const Effects& effects) {
                 .str() +
             '\n';
   }
+  for (const LoadCanaries& load : effects.canary_loads) {
+    text +=
+        "  " + Line("load canaries").add("job", load.job).add("chunk", load.chunk_no).str() + '\n';
+  }
+  for (const std::string& notice : effects.notices) text += "  notice " + notice + '\n';
   for (const CompareChunk& compare : effects.comparisons) {
     text += "  " +
             Line("compare")

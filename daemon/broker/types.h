@@ -93,6 +93,29 @@ struct ResultSet {
   std::vector<CaseResult> results;
 };
 
+// What is stored of a graded case: what makes it a canary.
+struct KnownResult {
+  std::uint32_t index = 0;  // in its chunk
+  Verdict verdict = Verdict::kInternalError;
+  std::uint64_t time_us = 0;
+  std::uint64_t memory_bytes = 0;
+  bool has_answer = false;
+  std::uint64_t answer_bytes = 0;
+  std::uint64_t answer_digest = 0;  // wire::digest_of(answer)
+};
+
+// A worker that failed a canary. It is refused as long as it comes with the same versions.
+struct Barred {
+  std::string name;
+  std::string host;
+  std::string version;  // of the program
+  std::string puzzle;   // of the canary
+  std::string solver;
+  std::string solver_version;
+  std::int64_t barred_ms = 0;  // Unix time
+  std::string reason;          // one printable line
+};
+
 struct PositionRange {  // [first, first + count) in a dispatch or a chunk
   std::uint32_t first = 0;
   std::uint32_t count = 0;

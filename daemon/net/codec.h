@@ -72,6 +72,7 @@ struct DaemonLoad {
   std::uint64_t workers = 0;
   std::uint64_t open_jobs = 0;
   std::uint64_t leases = 0;
+  std::uint64_t barred_workers = 0;  // failed a canary
 };
 using JobViewOf = std::function<JobView(JobId)>;
 

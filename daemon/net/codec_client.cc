@@ -180,6 +180,26 @@ Checked<Event> decode(const proto::WaitJob& in, const CodecOptions&) {
   return out;
 }
 
+Checked<Event> decode(const proto::MarkCanary& in, const CodecOptions&) {
+  if (auto error = check_job(in.job())) return *error;
+  event::MarkCanary out;
+  out.job = {in.job()};
+  out.off = in.off();
+  return out;
+}
+
+Checked<Event> decode(const proto::AdmitWorker& in, const CodecOptions&) {
+  if (in.name().size() > wire::kNameBytesMax || !is_printable(in.name())) {
+    return invalid(
+        fmt::format("name: expected the name of a worker, at most {} bytes of printable "
+                    "UTF-8",
+                    wire::kNameBytesMax));
+  }
+  event::AdmitWorker out;
+  out.name = in.name();
+  return out;
+}
+
 // ---- Queries.
 
 std::uint32_t page_rows(std::uint32_t limit, const CodecOptions& options) {
@@ -215,6 +235,7 @@ Checked<query::Query> decode(const proto::ListResults& in, const CodecOptions& o
   }
   out.label_glob = in.label_glob();
   out.with_answers = in.with_answers();
+  out.all_generations = in.all_generations();
   return out;
 }
 
@@ -359,6 +380,10 @@ ClientInput decode_client(PeerId peer, std::string_view frame, const CodecOption
       return finish(id, decode(in.check(), id));
     case proto::ClientRequest::kBackup:
       return finish(id, decode(in.backup(), id));
+    case proto::ClientRequest::kMarkCanary:
+      return finish(peer, id, decode(in.mark_canary(), options));
+    case proto::ClientRequest::kAdmitWorker:
+      return finish(peer, id, decode(in.admit_worker(), options));
     case proto::ClientRequest::BODY_NOT_SET:
       break;
   }

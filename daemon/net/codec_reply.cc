@@ -34,6 +34,12 @@ void fill(const message::JobCancelled& from, proto::ClientReply& reply) {
 void fill(const message::JobDone& from, proto::ClientReply& reply) {
   reply.mutable_job_done()->set_job(from.job.value);
 }
+void fill(const message::CanaryMarked& from, proto::ClientReply& reply) {
+  reply.mutable_canary_marked()->set_job(from.job.value);
+}
+void fill(const message::WorkerAdmitted& from, proto::ClientReply& reply) {
+  reply.mutable_worker_admitted()->set_count(from.count);
+}
 
 // The frame, or an Error that fits if the reply is over what any peer accepts.
 std::string finish(std::uint64_t request, proto::ClientReply& reply) {
@@ -84,6 +90,8 @@ void fill(const query::JobRow& from, const JobView& view, proto::JobStatus& to) 
     count.set_count(from.verdicts[i]);
   }
   to.set_cancel_reason(from.cancel_reason);
+  to.set_canary(from.canary);
+  to.set_revised(from.revised);
   const bool ended = state == proto::JOB_DONE || state == proto::JOB_STATE_CANCELLED;
   if (!ended) to.set_waiting_for(view.waiting_for);
 }
@@ -101,6 +109,7 @@ void fill(const query::ResultRow& from, proto::ResultRow& to) {
   to.set_has_answer(from.has_answer);
   to.set_answer(from.answer);
   to.set_message(from.message);
+  to.set_generation(from.generation);
 }
 
 void fill(const query::NotFound& from, const JobViewOf&, proto::ClientReply& reply) {
@@ -138,6 +147,7 @@ void fill(const query::CaseDetail& from, const JobViewOf&, proto::ClientReply& r
   }
   to.set_graded(from.result.has_value());
   if (from.result) fill(*from.result, *to.mutable_result());
+  for (const query::ResultRow& row : from.earlier) fill(row, *to.add_earlier());
   for (const query::AttemptRow& attempt : from.attempts) {
     proto::AttemptRow& row = *to.add_attempts();
     row.set_attempt(attempt.attempt);
@@ -211,6 +221,17 @@ std::string encode(std::uint64_t request, const WorkersPage& workers) {
     to.set_cases_done(from.cases_done);
     to.set_version(from.version);
     for (const std::string& solver : from.solvers) to.add_solvers(solver);
+    to.set_canaries_passed(from.canaries_passed);
+  }
+  for (const Barred& from : workers.barred) {
+    proto::BarredWorker& to = *page.add_barred();
+    to.set_name(from.name);
+    to.set_host(from.host);
+    to.set_version(from.version);
+    to.set_solver(from.puzzle + "/" + from.solver);
+    to.set_solver_version(from.solver_version);
+    to.set_barred_ms(from.barred_ms);
+    to.set_reason(from.reason);
   }
   return finish(request, reply);
 }
@@ -238,6 +259,7 @@ std::string encode(std::uint64_t request, const DaemonFacts& facts, const Daemon
   of.set_workers(load.workers);
   of.set_open_jobs(load.open_jobs);
   of.set_leases(load.leases);
+  of.set_barred_workers(load.barred_workers);
   return finish(request, reply);
 }
 

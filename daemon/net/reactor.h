@@ -92,6 +92,7 @@ class Reactor {
   void handle(const StoreThread::Failed& failed);
   void handle(event::ChunkLoaded loaded);
   void handle(event::ChunkCompared compared);
+  void handle(event::CanariesLoaded loaded);
   void handle(event::IntakePaused paused);
   void handle(event::IntakeResumed resumed);
   void handle(const Backups::Ended& ended);

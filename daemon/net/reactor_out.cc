@@ -44,6 +44,8 @@ void Reactor::handle(event::ChunkLoaded loaded) { step(std::move(loaded)); }
 
 void Reactor::handle(event::ChunkCompared compared) { step(compared); }
 
+void Reactor::handle(event::CanariesLoaded loaded) { step(std::move(loaded)); }
+
 void Reactor::handle(event::IntakePaused paused) {
   store_pause_ = std::move(paused.reason);
   update_intake();
@@ -72,7 +74,8 @@ codec::DaemonLoad Reactor::load() const {
           .waiting_queries = reads_.waiting(),
           .workers = parts_.broker.worker_count(),
           .open_jobs = parts_.broker.open_job_count(),
-          .leases = parts_.broker.leases()};
+          .leases = parts_.broker.leases(),
+          .barred_workers = parts_.broker.barred_count()};
 }
 
 // ---- What goes out.
@@ -81,11 +84,13 @@ void Reactor::step(Event event) {
   const bool is_sweep = std::holds_alternative<event::Sweep>(event);
   parts_.broker.step(now(), std::move(event), effects_);
   if (is_sweep) upkeep_.on_sweep(effects_);
-  if (!effects_.records.empty() || !effects_.loads.empty() || !effects_.comparisons.empty()) {
+  for (const std::string& line : effects_.notices) spdlog::warn("{}", line);
+  if (!effects_.records.empty() || !effects_.loads.empty() || !effects_.comparisons.empty() ||
+      !effects_.canary_loads.empty()) {
     ++last_sequence_;
     if (!effects_.records.empty()) submitted_.push_back({last_sequence_, effects_.step});
     to_store_.push_back({last_sequence_, std::move(effects_.records), std::move(effects_.loads),
-                         std::move(effects_.comparisons)});
+                         std::move(effects_.comparisons), std::move(effects_.canary_loads)});
   }
   for (Send& send : effects_.when_durable) {
     if (effects_.step <= durable_step_) {

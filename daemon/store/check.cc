@@ -31,7 +31,8 @@ struct Cursor {
   std::uint64_t part = kPartFile;
   std::uint64_t in_job = 0;  // 1: `at` is somewhere inside a job; 0: that job is checked
   JobCheck at;
-  Counts before{};  // the job's totals when its check began
+  Counts before{};                   // the job's totals when its check began
+  std::uint64_t revised_before = 0;  // likewise
   std::uint64_t chunks_done = 0;
   std::uint64_t attempt = 0;  // row of the last one checked
 
@@ -40,7 +41,7 @@ struct Cursor {
   void each(const Visit& visit) {
     for (std::uint64_t* number :
          {&part, &in_job, &at.job.value, &at.chunk_no, &at.next_case, &at.next_file, &at.file_cases,
-          &at.digest, &chunks_done, &attempt}) {
+          &at.digest, &at.revised, &revised_before, &chunks_done, &attempt}) {
       visit(*number);
     }
     for (std::uint64_t& number : at.verdicts) visit(number);
@@ -78,6 +79,7 @@ struct JobFacts {
   bool cancelled = false;
   bool finished = false;
   bool id_fits = false;
+  std::uint64_t revised = 0;
   std::uint64_t done = 0;
   Counts verdicts{};
 };
@@ -86,8 +88,9 @@ std::string jobs_sql(const char* condition) {
   return fmt::format(
       "SELECT j.job, j.chunk_count, j.case_count, j.file_count, j.digest, j.sealed_ms IS NOT NULL, "
       "j.cancelled_ms IS NOT NULL, j.finished_ms IS NOT NULL, length(j.request_id) = 16, "
-      "coalesce(t.done, 0), {} FROM jobs j LEFT JOIN totals t ON t.id = j.job << 7 | {} {}",
-      kCountedColumns, keys::kGeneration, condition);
+      "j.revised, coalesce(t.done, 0), {} FROM jobs j LEFT JOIN totals t ON t.id = j.job << 7 | {} "
+      "{}",
+      kCountedColumns, keys::kFirstGeneration, condition);
 }
 
 // A table whose keys begin with the job, and so the places where it must have no rows.
@@ -247,8 +250,9 @@ std::optional<JobFacts> Checker::Impl::read(sqlite::Statement& row, JobId id) {
                .cancelled = row.integer(6) != 0,
                .finished = row.integer(7) != 0,
                .id_fits = row.integer(8) != 0,
-               .done = row.number(9)};
-  int column = 10;
+               .revised = row.number(9),
+               .done = row.number(10)};
+  int column = 11;
   for (const Verdict verdict : kCountedVerdicts) {
     job.verdicts[static_cast<std::size_t>(verdict)] = row.number(column++);
   }
@@ -267,7 +271,7 @@ void Checker::Impl::advance_jobs(Cursor& cursor) {
   }
   const auto job = read(statements->job, cursor.at.job);
   if (job && cursor.at.chunk_no < job->chunk_count) {
-    statements->chunk_checker.check(cursor.at, job->file_count, page.findings);
+    statements->chunk_checker.check(cursor.at, job->file_count, job->revised > 0, page.findings);
     ++cursor.chunks_done;
     return;
   }
@@ -280,6 +284,7 @@ void Checker::Impl::start_job(Cursor& cursor, const JobFacts& job) {
   cursor.at.job = job.job;
   cursor.at.digest = wire::kEmptyDigest;
   cursor.before = job.verdicts;
+  cursor.revised_before = job.revised;
   cursor.in_job = 1;
 }
 
@@ -310,6 +315,7 @@ void Checker::Impl::check_facts(const JobFacts& job) {
 
 // Chunks are only ever added and cases only ever done, so what was counted over several pages lies
 // between the totals before and now, and is equal to both of them if nothing was graded meanwhile.
+// Unless results were taken back in between: then their verdicts are compared the next time.
 void Checker::Impl::check_counts(const Cursor& cursor, const JobFacts& job) {
   const JobCheck& at = cursor.at;
   const auto differs = [&](Rule rule, std::string_view what, std::uint64_t noted,
@@ -329,11 +335,20 @@ void Checker::Impl::check_counts(const Cursor& cursor, const JobFacts& job) {
         fmt::format("the job's files have {} cases, the job has {}", at.file_cases, job.case_count),
         job.job);
   }
+  if (at.revised < cursor.revised_before || at.revised > job.revised) {
+    report(Rule::kLedger,
+           fmt::format("the job is noted with {} results that were taken back, its chunks have {}",
+                       job.revised, at.revised),
+           job.job);
+  }
+  const bool was_revised = job.revised != cursor.revised_before;
   std::uint64_t sum = 0;
   for (std::size_t verdict = 0; verdict < kVerdictCount; ++verdict) {
     sum += job.verdicts[verdict];
     const std::uint64_t found = at.verdicts[verdict];
-    if (found >= cursor.before[verdict] && found <= job.verdicts[verdict]) continue;
+    if (was_revised || (found >= cursor.before[verdict] && found <= job.verdicts[verdict])) {
+      continue;
+    }
     report(Rule::kLedger,
            fmt::format("the job is noted with {} {}, its chunks have {}", job.verdicts[verdict],
                        kVerdictNames[verdict], found),
@@ -383,7 +398,15 @@ void Checker::Impl::check_strays_after(const JobFacts& job) {
     const unsigned shift = kKeyedTables[i].job_shift;
     const auto start = static_cast<std::uint64_t>(first[i]);
     check_strays(i, job.job.value << shift, start - 1, job.job);
-    check_strays(i, start + count[i], ((job.job.value + 1) << shift) - 1, job.job);
+    if (i + 1 < kKeyedTables.size() || job.revised == 0) {
+      check_strays(i, start + count[i], ((job.job.value + 1) << shift) - 1, job.job);
+      continue;
+    }
+    // Results: between the last case of a generation and the first of the next.
+    for (std::uint64_t g = keys::kFirstGeneration; g <= keys::kGenerationMax; ++g) {
+      const auto first_of = static_cast<std::uint64_t>(keys::result(job.job, 1, g));
+      check_strays(i, first_of + job.case_count, first_of + (1ULL << 32U) - 2, job.job);
+    }
   }
 }
 

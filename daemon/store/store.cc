@@ -61,8 +61,8 @@ struct Store::Statements {
                        "INSERT INTO attempts (job, generation, case_no, attempt, worker, start_id, "
                        "ended_ms, message) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"),
         delete_attempt(c,
-                       "DELETE FROM attempts WHERE job = ? AND generation = ? AND case_no = ? "
-                       "AND start_id = ?"),
+                       "DELETE FROM attempts WHERE job = ? AND generation BETWEEN ? AND ? "
+                       "AND case_no = ? AND start_id = ?"),
         load_cases(c, "SELECT payload FROM chunk_cases WHERE id = ?"),
         hash(c,
              "SELECT c.hash, j.file_count FROM chunks c JOIN jobs j ON j.job = ?2 WHERE c.id = ?1"),
@@ -100,6 +100,7 @@ Store::Store(std::string path, const StoreOptions& options)
   statements_ = std::make_unique<Statements>(connection_);
   progress_ = std::make_unique<Progress>(connection_);
   files_ = std::make_unique<FileTable>(connection_);
+  canaries_ = std::make_unique<CanaryTable>(connection_);
 }
 
 Store::~Store() {
@@ -107,6 +108,7 @@ Store::~Store() {
   statements_.reset();
   progress_.reset();
   files_.reset();
+  canaries_.reset();
   // If it fails, the write-ahead log stays behind and is read at the next start: nothing is lost.
   log_->truncate();
 }
@@ -210,16 +212,17 @@ void Store::insert(const record::InsertWorker& record) {
 }
 
 void Store::insert(const record::InsertAttempt& record) {
+  const std::uint64_t generation =
+      progress_->chunk(record.job, record.chunk_no).generation(record.case_no);
   statements_->insert_attempt.run(
-      record.job.value, keys::kGeneration, record.case_no.value, record.attempt,
-      record.worker.value,
+      record.job.value, generation, record.case_no.value, record.attempt, record.worker.value,
       sqlite::Blob{{reinterpret_cast<const char*>(record.start_id.data()), record.start_id.size()}},
       record.ended_ms, std::string_view(record.message));
 }
 
 void Store::insert(const record::RetractAttempt& record) {
   statements_->delete_attempt.run(
-      record.job.value, keys::kGeneration, record.case_no.value,
+      record.job.value, keys::kFirstGeneration, keys::kGenerationMax, record.case_no.value,
       sqlite::Blob{
           {reinterpret_cast<const char*>(record.start_id.data()), record.start_id.size()}});
 }
@@ -241,8 +244,8 @@ void Store::insert(const record::InsertResults& record) {
       chunk_no = at.chunk_no;
     }
     progress_->add(record.job, *chunk, at.case_no, result.verdict);
-    row.bind(keys::result(record.job, at.case_no.value), static_cast<int>(result.verdict),
-             result.time_us, result.memory_bytes);
+    row.bind(keys::result(record.job, at.case_no.value, chunk->generation(at.case_no)),
+             static_cast<int>(result.verdict), result.time_us, result.memory_bytes);
     if (result.has_answer) {
       row.bind_at(5, sqlite::Blob{result.answer});
     } else {
@@ -256,6 +259,7 @@ void Store::insert(const record::InsertResults& record) {
     row.step();
     row.reset();
   }
+  if (record.stretch > 0) canaries_->note(record);
 }
 
 std::int64_t Store::solver_version(const std::string& version) {
@@ -313,6 +317,12 @@ void Store::check_hash(const LoadChunk& load, std::string_view cases) {
         fmt::format("the cases of chunk {} of job {} are not those that were stored", load.chunk_no,
                     load.job.value));
   }
+}
+
+event::CanariesLoaded Store::load_canaries(const LoadCanaries& load) {
+  event::CanariesLoaded loaded = canaries_->load(load, *progress_);
+  if (!connection_.in_transaction()) progress_->forget();
+  return loaded;
 }
 
 event::ChunkCompared Store::compare_chunk(const CompareChunk& compare) {

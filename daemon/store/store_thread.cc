@@ -55,6 +55,9 @@ Size size_of(const Record& record) {
     }
     return size;
   }
+  if (const auto* revise = std::get_if<record::ReviseResults>(&record)) {
+    return {revise->count, kRecordBytes + revise->count, 1};
+  }
   if (const auto* chunk = std::get_if<record::InsertChunk>(&record)) {
     std::uint64_t bytes = kRecordBytes + (chunk->cases ? chunk->cases->bytes.size() : 0);
     for (const FileEntry& file : chunk->files) bytes += kRecordBytes + file.path.size();
@@ -298,6 +301,9 @@ void StoreThread::Impl::try_batch(std::size_t count, std::vector<Report>& loaded
     for (const LoadChunk& load : queue[i].work.loads) loaded.push_back(store->load_chunk(load));
     for (const CompareChunk& compare : queue[i].work.comparisons) {
       loaded.push_back(store->compare_chunk(compare));
+    }
+    for (const LoadCanaries& load : queue[i].work.canary_loads) {
+      loaded.push_back(store->load_canaries(load));
     }
   }
   if (has_records) store->commit();

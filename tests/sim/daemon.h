@@ -29,6 +29,13 @@ class Daemon {
   void crash();      // comes back by itself
   void terminate();  // drains, then the same
   void jump_wall(std::int64_t ms) { wall_offset_ms_ += ms; }
+  // The operator asks for something, on a connection of its own for each request.
+  template <class Request>
+  void operate(Request request) {
+    request.peer = PeerId{kOperators + ++operations_};
+    request.request = 1;
+    step(std::move(request));
+  }
 
   // What the sweeper has found, in all boots.
   [[nodiscard]] std::uint64_t findings() const { return findings_; }
@@ -54,6 +61,7 @@ class Daemon {
   void on(const StoreFailed&) { crash(); }
   void on(const event::ChunkLoaded& loaded) { step(loaded); }
   void on(const event::ChunkCompared& compared) { step(compared); }
+  void on(const event::CanariesLoaded& loaded) { step(loaded); }
   void on(const event::IntakePaused& paused) { step(paused); }
   void on(const event::IntakeResumed& resumed) { step(resumed); }
   void end();
@@ -69,6 +77,8 @@ class Daemon {
   Oracle& oracle_;
   Mutant mutant_;
   bool sweeps_;
+  static constexpr std::uint64_t kOperators = 1ULL << 50U;
+  std::uint64_t operations_ = 0;
   bool lose_next_ = false;
   JobId swept_;
   std::uint64_t findings_ = 0;

@@ -23,6 +23,7 @@ bool LeaseFacts::is_live() const { return !may_end && std::ranges::find(open, tr
 void Oracle::daemon_started(Boot boot) {
   boot_ = boot;
   check_told();
+  recover_canaries();
   // What was taken back, but not yet on the disk, nobody knows any more.
   charged_.clear();
   for (const auto& [id, job] : disk_.committed().jobs) {
@@ -33,6 +34,10 @@ void Oracle::daemon_started(Boot boot) {
 }
 
 void Oracle::daemon_stopped() {
+  canaries_out_.clear();
+  stretches_.clear();
+  barred_.clear();
+  versions_.clear();
   sessions_.clear();
   by_peer_.clear();
   leases_.clear();
@@ -112,6 +117,7 @@ void Oracle::note(const event::WorkerReady& e) {
   SessionFacts& session = sessions_[e.start_id];
   by_peer_.erase(session.peer);
   by_peer_[e.peer] = e.start_id;
+  names_[e.start_id] = e.name;
   session = {.peer = e.peer,
              .heard_ms = sim_.now_ms,
              .capacity = e.capacity,
@@ -198,7 +204,7 @@ void Oracle::check_records(const Event& event, const Effects& effects) {
       // A worker that cannot be reached is not told.
       for (const LeaseId id : live_) {
         LeaseFacts& lease = leases_.at(id);
-        if (lease.cases.at(0).first == cancel->job) lease.may_end = true;
+        if (lease.job == cancel->job) lease.may_end = true;
       }
     }
   }
@@ -295,17 +301,26 @@ void Oracle::check_dispatch(PeerId to, const message::Dispatch& m) {
           [] { return "a dispatch to a worker that is not there"; });
   LeaseFacts lease;
   lease.start_id = start->second;
+  lease.job = m.job;
+  lease.lane = m.spec->puzzle + "/" + m.spec->solver;
+  require(!barred_.contains(names_[lease.start_id]), 0,
+          [&] { return "a dispatch to worker " + names_[lease.start_id] + ", which is barred"; });
   lease.attempt = m.attempt;
   lease.alone = m.alone;
   lease.dispatched_ms = sim_.now_ms;
   lease.time_limit_ms = static_cast<std::int64_t>(m.spec->limits.time_limit_us / 1000);
   for (const message::Slice& slice : m.slices) {
     for (std::uint32_t i = slice.first; i < slice.first + slice.count; ++i) {
-      check_case(m, case_bytes(*slice.cases, i), lease);
+      const std::string_view bytes = case_bytes(*slice.cases, i);
+      if (!check_canary_case(m, bytes, lease)) check_case(m, bytes, lease);
     }
   }
   require(!m.alone || lease.cases.size() == 1, 0, [] { return "a suspect has company"; });
-  for (const CaseKey& key : lease.cases) current_[key] = m.lease;
+  require(!m.alone || !lease.canary, 0, [] { return "a suspect with a canary"; });
+  require(!lease.canary || lease.cases.size() > 1, 0, [] { return "a canary by itself"; });
+  for (const CaseKey& key : lease.cases) {
+    if (key.first != JobId{}) current_[key] = m.lease;
+  }
   leases_[m.lease] = std::move(lease);
   live_.push_back(m.lease);
   const std::vector<LeaseId> live = live_leases(to);

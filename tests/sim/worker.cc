@@ -13,6 +13,7 @@ namespace puzzled::sim {
 void Worker::start() {
   if (up()) return;
   ++process_;
+  lies_ = false;
   for (std::size_t i = 0; i < 8; ++i) {
     start_id_[i] = static_cast<std::uint8_t>(process_ >> (8 * i));
   }
@@ -106,7 +107,7 @@ void Worker::send(const Message& message) {
   auto event = to_broker(message);
   if constexpr (requires { event.start_id; }) {
     event.start_id = start_id_;
-    event.name = "w" + std::to_string(number_);
+    event.name = name();
     event.host = "here";
     event.pid = static_cast<std::uint32_t>(process_);
     event.slots = static_cast<std::uint32_t>(slots_.size());

@@ -1,11 +1,25 @@
 #include "tests/sim/world.h"
 
+#include "tests/sim/cases.h"
+
 #include <algorithm>
 #include <string>
 #include <utility>
 
 namespace puzzled::sim {
 namespace {
+
+// A wrong result that was not taken back.
+bool has_lie(const JobRow& job) {
+  for (const ChunkRow& chunk : job.chunks) {
+    for (std::uint32_t i = 0; i < chunk.done.size(); ++i) {
+      if (chunk.done[i] && is_lie(chunk.results[i].back().answer, case_bytes(*chunk.cases, i))) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
 
 constexpr std::uint64_t kLookEvery = 32;  // events, between looks whether all is done
 
@@ -40,6 +54,7 @@ void World::run(std::uint64_t steps) {
   }
   start_clients();
   begin_faults();
+  if (params_.mark_every_ms > 0) admit_later();
   while (sim_.events < steps && sim_.run_one()) {
   }
   stop_faults();
@@ -74,6 +89,8 @@ void World::begin_faults() {
   every(p.io_error_every_ms, [this] { disk_.fail_next(); });
   every(p.slot_fault_every_ms, [this] { any_worker().disturb_slot(); });
   every(p.client_every_ms, [this] { disturb_client(); });
+  every(p.mark_every_ms, [this] { mark_or_unmark(); });
+  every(p.lie_every_ms, [this] { any_worker().begin_lying(); });
   every(p.jump_every_ms, [this] {
     daemon_.jump_wall(sim_.random.from_to(-1, 1) * sim_.random.scale_from_to(1, 10'000'000));
   });
@@ -82,6 +99,7 @@ void World::begin_faults() {
 void World::stop_faults() {
   sim_.note(30, 0, [] { return "-- no more faults --"; });
   faulty_ = false;
+  for (const auto& worker : workers_) worker->stop_lying();
   network_.heal();
   disk_.heal();
   for (std::size_t i = 0; i < clients_.size(); ++i) {
@@ -106,6 +124,34 @@ void World::disturb_client() {
     return;
   }
   sim_.after(sim_.random.from_to(0, params_.restart_ms), [this, at] { clients_[at]->start(); });
+}
+
+// The operator, who sees what is stored.
+void World::mark_or_unmark() {
+  std::vector<std::pair<JobId, bool>> jobs;
+  for (const auto& [id, job] : disk_.committed().jobs) {
+    if (job.finished || job.canary || sim_.random.one_in(8)) jobs.emplace_back(id, job.canary);
+  }
+  if (jobs.empty()) return;
+  const auto [id, canary] = jobs[sim_.random.below(jobs.size())];
+  if (canary && !sim_.random.one_in(3)) return;
+  daemon_.operate(event::MarkCanary{.peer = {}, .request = 0, .job = id, .off = canary});
+}
+
+void World::admit_later() {
+  sim_.after(sim_.random.from_to(0, params_.admit_ms), [this] {
+    if (const auto& barred = disk_.committed().barred; !barred.empty()) {
+      const std::string name = barred[sim_.random.below(barred.size())].name;
+      daemon_.operate(event::AdmitWorker{.peer = {}, .request = 0, .name = name});
+    }
+    // In the end only what is right may be known, else sound workers fail for ever.
+    for (const auto& [id, job] : disk_.committed().jobs) {
+      if (faulty_ || !job.canary || !has_lie(job)) continue;
+      daemon_.operate(event::MarkCanary{.peer = {}, .request = 0, .job = id, .off = true});
+      break;
+    }
+    admit_later();
+  });
 }
 
 LinePtr World::any_line() {

@@ -38,6 +38,8 @@ class World {
   void start_clients();
   void disturb_client();
   void break_line();
+  void mark_or_unmark();
+  void admit_later();
   void partition();
   [[nodiscard]] LinePtr any_line();
   Worker& any_worker() { return *workers_[sim_.random.below(workers_.size())]; }
