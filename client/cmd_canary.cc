@@ -48,7 +48,8 @@ int run_admit(const AdmitOptions& options, Context& context) {
   Connection connection(connection_options(context));
   const std::uint64_t count = admit_worker(connection, options.name);
   if (count == 0) {
-    throw Failure(kExitRefused, fmt::format("no worker of the name \"{}\" is barred", options.name),
+    throw Failure(kExitRefused,
+                  fmt::format("no worker or host of the name \"{}\" is barred", options.name),
                   "\"puzzlectl workers\" lists those who are");
   }
   context.console.note(fmt::format("\"{}\" may come back ({})", options.name,

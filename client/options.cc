@@ -306,7 +306,7 @@ class Parser {
     command->add_flag("--off", canary->off, "Its cases are canaries no more");
     AdmitOptions* admit = nullptr;
     command = add_command("admit", "Let workers in again that failed a canary", admit);
-    command->add_option("WORKER", admit->name, "Name of the workers, on whatever host")
+    command->add_option("WORKER", admit->name, "Name of the worker, or of its host")
         ->type_name("")
         ->required();
   }

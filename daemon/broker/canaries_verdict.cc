@@ -55,7 +55,7 @@ void Canaries::convict(Session& session, LaneNo lane, const std::string& why) {
     const std::string name = barred_.front().name;
     core_.step.notice("worker " + name +
                       " is let in again: more workers are barred than the daemon remembers");
-    std::erase_if(barred_, [&](const Barred& one) { return one.name == name; });
+    std::erase_if(barred_, [&](const Barred& one) { return one.name == name || one.host == name; });
   }
   // The worker may exit when it hears of it; by then the disk knows why.
   core_.step.tell_when_durable(session.peer, message::Refused{"it failed a canary: " + why});
@@ -147,15 +147,13 @@ bool Canaries::forget_oldest_gone() {
 
 std::string Canaries::why_barred(const event::WorkerReady& ready) const {
   for (const Barred& barred : barred_) {
-    if (barred.name != ready.name || barred.host != ready.host || barred.version != ready.version) {
-      continue;
-    }
+    if (barred.host != ready.host || barred.version != ready.version) continue;
     const bool offers = std::ranges::any_of(ready.offers, [&](const SolverOffer& offer) {
       return offer.puzzle == barred.puzzle && offer.solver == barred.solver &&
              offer.version == barred.solver_version;
     });
     if (!offers) continue;
-    return "a worker of this name and host (" + with_versions(barred) +
+    return "a worker of this host (" + with_versions(barred) +
            ") failed a canary: " + barred.reason +
            "; the operator can let it in with 'puzzlectl "
            "admit', another version may come by itself";
@@ -164,8 +162,9 @@ std::string Canaries::why_barred(const event::WorkerReady& ready) const {
 }
 
 void Canaries::admit(const event::AdmitWorker& request) {
-  const std::uint64_t count =
-      std::erase_if(barred_, [&](const Barred& barred) { return barred.name == request.name; });
+  const std::uint64_t count = std::erase_if(barred_, [&](const Barred& barred) {
+    return barred.name == request.name || barred.host == request.name;
+  });
   if (count > 0) core_.step.record(record::AdmitWorker{.name = request.name});
   core_.step.reply_when_durable(
       request.peer, message::WorkerAdmitted{.request = request.request, .count = count});

@@ -110,7 +110,7 @@ struct ReopenJob {  // it was finished, and has open cases again
 struct BarWorker {
   Barred barred;
 };
-struct AdmitWorker {  // none of that name is barred any more
+struct AdmitWorker {  // none of that name or host is barred any more
   std::string name;
 };
 

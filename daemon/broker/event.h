@@ -55,7 +55,7 @@ struct MarkCanary {
   JobId job;
   bool off = false;
 };
-// Workers of this name that failed a canary may come back.
+// Workers of this name or host that failed a canary may come back.
 struct AdmitWorker {
   PeerId peer;
   std::uint64_t request = 0;

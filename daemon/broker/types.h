@@ -104,7 +104,8 @@ struct KnownResult {
   std::uint64_t answer_digest = 0;  // wire::digest_of(answer)
 };
 
-// A worker that failed a canary. It is refused as long as it comes with the same versions.
+// A worker that failed a canary. Workers of its host are refused as long as they come with the same
+// versions: its name may be another after a restart.
 struct Barred {
   std::string name;
   std::string host;

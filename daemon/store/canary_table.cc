@@ -46,7 +46,7 @@ CanaryTable::CanaryTable(sqlite::Connection& c)
       bar_(c,
            "INSERT INTO barred (name, host, version, puzzle, solver, solver_version, barred_ms, "
            "reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"),
-      admit_(c, "DELETE FROM barred WHERE name = ?"),
+      admit_(c, "DELETE FROM barred WHERE name = ?1 OR host = ?1"),
       spec_(c, "SELECT puzzle, solver FROM jobs WHERE job = ?"),
       cases_(c, "SELECT payload FROM chunk_cases WHERE id = ?"),
       result_(c, "SELECT time_us, memory_bytes, length(answer) FROM results WHERE id = ?"),

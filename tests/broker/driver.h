@@ -206,6 +206,8 @@ class Driver {
     append(into.now, mine.now);
     append(into.loads, mine.loads);
     append(into.comparisons, mine.comparisons);
+    append(into.canary_loads, mine.canary_loads);
+    append(into.notices, mine.notices);
     if (!loads_at_once) return;
     for (const LoadChunk& load : loads) {
       const Kept& chunk = chunks_.at({load.job.value, load.chunk_no});

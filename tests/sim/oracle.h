@@ -136,6 +136,8 @@ class Oracle {
   void reply(const Asked& asked, const message::JobSealed& m);
   void reply(const Asked& asked, const message::JobCancelled& m);
   void reply(const Asked& asked, const message::JobDone& m);
+  void reply(const Asked& asked, const message::CanaryMarked&) { promised_row(asked); }
+  void reply(const Asked&, const message::WorkerAdmitted&) {}
   void reply(const Asked& asked, const message::Error& m);
   const JobRow& promised_row(const Asked& asked) const;
   Told& told(const JobRow& row) { return told_[row.request_id]; }

@@ -213,7 +213,8 @@ void Tables::add(const record::ReopenJob& r) {
 }
 
 void Tables::add(const record::AdmitWorker& r) {
-  std::erase_if(barred, [&](const Barred& one) { return one.name == r.name; });
+  std::erase_if(barred,
+                [&](const Barred& one) { return one.name == r.name || one.host == r.name; });
 }
 
 void Tables::recover_canaries(Recovery& recovery) const {

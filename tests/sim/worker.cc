@@ -108,7 +108,7 @@ void Worker::send(const Message& message) {
   if constexpr (requires { event.start_id; }) {
     event.start_id = start_id_;
     event.name = name();
-    event.host = "here";
+    event.host = "h" + std::to_string(number_);
     event.pid = static_cast<std::uint32_t>(process_);
     event.slots = static_cast<std::uint32_t>(slots_.size());
     event.offers = offers_;
