@@ -18,7 +18,7 @@ Value intake_value(const proto::Version& daemon) {
 }
 
 Value barred_value(std::uint64_t count) {
-  if (count == 0) return {count};
+  if (count == 0) return {count, ""};
   return {count, fmt::format("{} (failed a canary, see \"puzzlectl workers\")", count),
           Colour::kBad};
 }

@@ -58,6 +58,11 @@ Colour state_colour(proto::JobState state) {
   return state == proto::JOB_STATE_CANCELLED ? Colour::kDim : Colour::kNone;
 }
 
+// In tables only what is out of the ordinary is shown.
+std::optional<std::string> unless(bool is_shown) {
+  return is_shown ? std::nullopt : std::optional<std::string>("");
+}
+
 Record job_record(const proto::JobStatus& job) {
   Record verdicts;
   const auto counts = verdict_counts(job);
@@ -85,8 +90,8 @@ Record job_record(const proto::JobStatus& job) {
       {"cancel_reason", text_value(job.cancel_reason())},
       {"waiting_for", text_value(job.waiting_for())},
       {"request_id", {hex(job.request_id())}},
-      {"canary", {job.canary()}},
-      {"revised", {job.revised()}}};
+      {"canary", {job.canary(), unless(job.canary())}},
+      {"revised", {job.revised(), unless(job.revised() > 0)}}};
 }
 
 }  // namespace

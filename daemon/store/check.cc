@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "daemon/store/check_chunk.h"
+#include "daemon/store/check_rows.h"
 #include "daemon/store/keys.h"
 #include "daemon/store/migrate.h"
 #include "daemon/store/progress.h"
@@ -22,10 +23,9 @@ using Numbers = std::vector<std::uint64_t>;
 using Counts = std::array<std::uint64_t, kVerdictCount>;
 
 constexpr int kIntegrityLinesMax = 20;
-constexpr std::uint64_t kAttemptsPerStep = 1'000;
 constexpr std::uint64_t kStraysCounted = 1'000;
 
-enum Part : std::uint64_t { kPartFile, kPartJobs, kPartAttempts, kPartEnd };
+enum Part : std::uint64_t { kPartFile, kPartJobs, kPartAttempts, kPartUnproven, kPartEnd };
 
 struct Cursor {
   std::uint64_t part = kPartFile;
@@ -35,13 +35,14 @@ struct Cursor {
   std::uint64_t revised_before = 0;  // likewise
   std::uint64_t chunks_done = 0;
   std::uint64_t attempt = 0;  // row of the last one checked
+  std::uint64_t stretch = 0;  // likewise
 
   // All of it as numbers, in this order.
   template <class Visit>
   void each(const Visit& visit) {
     for (std::uint64_t* number :
          {&part, &in_job, &at.job.value, &at.chunk_no, &at.next_case, &at.next_file, &at.file_cases,
-          &at.digest, &at.revised, &revised_before, &chunks_done, &attempt}) {
+          &at.digest, &at.revised, &revised_before, &chunks_done, &attempt, &stretch}) {
       visit(*number);
     }
     for (std::uint64_t& number : at.verdicts) visit(number);
@@ -116,10 +117,7 @@ struct Checker::Impl {
     explicit Statements(sqlite::Connection& c)
         : next_job(c, jobs_sql("WHERE j.job > ? ORDER BY j.job LIMIT 1")),
           job(c, jobs_sql("WHERE j.job = ?")),
-          attempts(c,
-                   "SELECT a.rowid, a.job, a.case_no, a.attempt, j.case_count, w.start_id = "
-                   "a.start_id FROM attempts a LEFT JOIN jobs j ON j.job = a.job LEFT JOIN workers "
-                   "w ON w.worker = a.worker WHERE a.rowid > ? ORDER BY a.rowid LIMIT ?"),
+          row_checker(c),
           chunk_checker(c) {
       for (const KeyedTable& table : kKeyedTables) {
         strays.push_back(std::make_unique<sqlite::Statement>(
@@ -128,7 +126,8 @@ struct Checker::Impl {
                            table.name, kStraysCounted)));
       }
     }
-    sqlite::Statement next_job, job, attempts;
+    sqlite::Statement next_job, job;
+    RowChecker row_checker;
     ChunkChecker chunk_checker;
     std::vector<std::unique_ptr<sqlite::Statement>> strays;  // as kKeyedTables
   };
@@ -145,7 +144,6 @@ struct Checker::Impl {
   void end_job(const Cursor& cursor, const JobFacts& job);
   void check_facts(const JobFacts& job);
   void check_counts(const Cursor& cursor, const JobFacts& job);
-  void advance_attempts(Cursor& cursor);
   std::optional<JobFacts> read(sqlite::Statement& by_id, JobId id);
   // No table may have rows between these: `first` and `last` give the keys for each table.
   void check_strays(std::size_t table, std::uint64_t first, std::uint64_t last, JobId job);
@@ -198,7 +196,13 @@ bool Checker::Impl::advance(Cursor& cursor) {
   if (cursor.part == kPartJobs) {
     advance_jobs(cursor);
   } else if (cursor.part == kPartAttempts) {
-    advance_attempts(cursor);
+    if (!statements->row_checker.check_attempts(cursor.attempt, page.findings)) {
+      cursor.part = kPartUnproven;
+    }
+  } else if (cursor.part == kPartUnproven) {
+    if (!statements->row_checker.check_unproven(cursor.stretch, page.findings)) {
+      cursor.part = kPartEnd;
+    }
   }
   return cursor.part < kPartEnd;
 }
@@ -408,30 +412,6 @@ void Checker::Impl::check_strays_after(const JobFacts& job) {
       check_strays(i, first_of + job.case_count, first_of + (1ULL << 32U) - 2, job.job);
     }
   }
-}
-
-// ---- Attempts.
-
-void Checker::Impl::advance_attempts(Cursor& cursor) {
-  sqlite::Statement& rows = statements->attempts;
-  const sqlite::ResetAtEnd reset(rows);
-  rows.bind(cursor.attempt, kAttemptsPerStep);
-  std::uint64_t seen = 0;
-  for (; rows.step(); ++seen) {
-    cursor.attempt = rows.number(0);
-    const JobId job{rows.number(1)};
-    const std::uint64_t case_no = rows.number(2);
-    if (rows.null(4) || case_no == 0 || case_no > rows.number(4)) {
-      report(Rule::kResults,
-             fmt::format("attempt {} is noted for a case that there never was", rows.integer(3)),
-             job, case_no);
-    } else if (rows.integer(5) == 0) {
-      report(Rule::kResults,
-             fmt::format("attempt {} is noted for a worker that there never was", rows.integer(3)),
-             job, case_no);
-    }
-  }
-  if (seen < kAttemptsPerStep) cursor.part = kPartEnd;
 }
 
 }  // namespace puzzled

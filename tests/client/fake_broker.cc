@@ -178,7 +178,17 @@ bool FakeBroker::handle(const ClientRequest& request, ClientReply& reply) {
       proto::WorkersPage& page = *reply.mutable_workers_page();
       page.set_next_after(9);
       page.set_more(request.list_workers().after() == 0);
-      if (page.more()) return true;  // a page may be short
+      if (page.more()) {  // a page may be short
+        proto::BarredWorker& barred = *page.add_barred();
+        barred.set_name("beta\x1b[31m");
+        barred.set_host("host");
+        barred.set_version("0.1.0");
+        barred.set_solver("bishops/staircase");
+        barred.set_solver_version("1");
+        barred.set_barred_ms(kCreatedMs);
+        barred.set_reason("case 5 of job 3 is SOLVED, it says \x1b[2J");
+        return true;
+      }
       proto::WorkerRow& worker = *page.add_workers();
       worker.set_name("alpha\x1b[31m");
       worker.set_host("host");
@@ -207,6 +217,8 @@ bool FakeBroker::handle(const ClientRequest& request, ClientReply& reply) {
     }
     case ClientRequest::kCheck:   // shown end to end
     case ClientRequest::kBackup:  // likewise
+    case ClientRequest::kMarkCanary:
+    case ClientRequest::kAdmitWorker:
     case ClientRequest::BODY_NOT_SET:
       break;
   }

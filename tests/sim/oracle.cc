@@ -114,10 +114,10 @@ Oracle::SessionFacts* Oracle::hear(PeerId peer, std::uint32_t capacity) {
 }
 
 void Oracle::note(const event::WorkerReady& e) {
+  is_new_ = !sessions_.contains(e.start_id);
   SessionFacts& session = sessions_[e.start_id];
   by_peer_.erase(session.peer);
   by_peer_[e.peer] = e.start_id;
-  names_[e.start_id] = e.name;
   session = {.peer = e.peer,
              .heard_ms = sim_.now_ms,
              .capacity = e.capacity,
@@ -303,8 +303,6 @@ void Oracle::check_dispatch(PeerId to, const message::Dispatch& m) {
   lease.start_id = start->second;
   lease.job = m.job;
   lease.lane = m.spec->puzzle + "/" + m.spec->solver;
-  require(!barred_.contains(names_[lease.start_id]), 0,
-          [&] { return "a dispatch to worker " + names_[lease.start_id] + ", which is barred"; });
   lease.attempt = m.attempt;
   lease.alone = m.alone;
   lease.dispatched_ms = sim_.now_ms;

@@ -118,6 +118,7 @@ class Oracle {
   using WorkerLane = std::pair<Bytes16, std::string>;
   bool check_canary_case(const message::Dispatch& m, std::string_view bytes, LeaseFacts& lease);
   void recover_canaries();
+  void check_ready(const Event& event, const Effects& effects);
   // The canary that these results answer, if it counts: whether it is good.
   std::optional<bool> judged(const Event& event, const Effects& effects, LeaseFacts*& lease);
   void note_results(const record::InsertResults& r, const Bytes16& start_id);
@@ -160,10 +161,10 @@ class Oracle {
 
   std::map<WorkerLane, std::uint64_t> canaries_out_;  // so many were sent
   std::map<std::uint64_t, StretchFacts> stretches_;   // not proven
-  std::map<Bytes16, std::string> names_;              // of workers
-  std::set<std::string> barred_;                      // their names
-  std::set<JobId> unmarked_;                          // in this step
-  std::map<JobId, std::uint64_t> versions_;           // of what is known of a job
+  std::vector<Barred> barred_;
+  bool is_new_ = false;                      // the worker that says Ready in this step
+  std::set<JobId> unmarked_;                 // in this step
+  std::map<JobId, std::uint64_t> versions_;  // of what is known of a job
 
   // Of the whole run.
   std::map<Bytes16, Told> told_;

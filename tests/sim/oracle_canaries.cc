@@ -38,7 +38,7 @@ void Oracle::recover_canaries() {
       }
     }
   }
-  for (const Barred& one : tables.barred) barred_.insert(one.name);
+  barred_.assign(tables.barred.begin(), tables.barred.end());
 }
 
 // A case that is none of the dispatch's own job.
@@ -101,6 +101,7 @@ std::optional<bool> Oracle::judged(const Event& event, const Effects& effects, L
 }
 
 void Oracle::check_canaries(const Event& event, const Effects& effects) {
+  check_ready(event, effects);
   LeaseFacts* lease = nullptr;
   const std::optional<bool> good = judged(event, effects, lease);
   bool barred = false;
@@ -114,16 +115,17 @@ void Oracle::check_canaries(const Event& event, const Effects& effects) {
   for (const Record& record : effects.records) {
     if (const auto* results = std::get_if<record::InsertResults>(&record)) {
       const auto* from = std::get_if<event::WorkerResults>(&event);
-      if (from != nullptr && by_peer_.contains(from->peer)) {
+      const bool is_quarantine = results->results.results.at(0).verdict == Verdict::kInternalError;
+      if (!is_quarantine && from != nullptr && by_peer_.contains(from->peer)) {
         note_results(*results, by_peer_[from->peer]);
       }
     } else if (const auto* forgotten = std::get_if<record::ForgetStretch>(&record)) {
       check_forgotten(*forgotten, good.value_or(false) ? lease : nullptr);
     } else if (const auto* bar = std::get_if<record::BarWorker>(&record)) {
       barred = true;
-      barred_.insert(bar->barred.name);
+      barred_.push_back(bar->barred);
     } else if (const auto* admitted = std::get_if<record::AdmitWorker>(&record)) {
-      barred_.erase(admitted->name);
+      std::erase_if(barred_, [&](const Barred& one) { return one.name == admitted->name; });
     }
   }
   const bool failed = good.has_value() && !*good;
@@ -143,6 +145,30 @@ void Oracle::check_canaries(const Event& event, const Effects& effects) {
                                  }),
             0, [] { return "results are taken back, and nobody failed a canary"; });
   }
+}
+
+// Whoever is barred is refused, and then not there.
+void Oracle::check_ready(const Event& event, const Effects& effects) {
+  const auto* ready = std::get_if<event::WorkerReady>(&event);
+  if (ready == nullptr) return;
+  const bool is_refused = std::ranges::any_of(effects.when_durable, [&](const Send& send) {
+    const auto* to_worker = std::get_if<WorkerMessage>(&send.what);
+    return to_worker != nullptr && send.to == ready->peer &&
+           std::holds_alternative<message::Refused>(*to_worker);
+  });
+  const bool is_barred = std::ranges::any_of(barred_, [&](const Barred& one) {
+    return one.host == ready->host &&
+           std::ranges::any_of(ready->offers, [&](const SolverOffer& offer) {
+             return offer.puzzle == one.puzzle && offer.solver == one.solver;
+           });
+  });
+  require(!is_barred || !is_new_ || is_refused, 0,
+          [&] { return "worker " + ready->name + " is barred, and comes back"; });
+  require(!is_refused || is_barred, 0,
+          [&] { return "worker " + ready->name + " is refused, and not barred"; });
+  if (!is_refused) return;
+  sessions_[ready->start_id].present = false;
+  by_peer_.erase(ready->peer);
 }
 
 void Oracle::note_results(const record::InsertResults& r, const Bytes16& start_id) {
@@ -192,6 +218,7 @@ void Oracle::check_revised(const Effects& effects, const Bytes16& start_id) {
     if (r == nullptr) continue;
     ++versions_[r->job];
     for (std::uint32_t i = 0; i < r->count; ++i) {
+      charged_.erase({r->job, CaseNo{r->first_case.value + i}});
       require(revised.emplace(r->job, CaseNo{r->first_case.value + i}).second, 8,
               [] { return "a result is taken back twice at once"; });
     }

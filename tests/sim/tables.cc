@@ -196,6 +196,10 @@ void Tables::add(const record::ReviseResults& r) {
       return "a result of " + name(r.job) + " is taken back that is another worker's, or not there";
     });
     chunk.done[index] = false;
+    // Its charges are of the generation before.
+    std::erase_if(job->second.attempts, [&](const RecoveredAttempt& attempt) {
+      return attempt.case_no.value == r.first_case.value + i;
+    });
     --chunk.done_count;
     --job->second.done_count;
     ++job->second.revised;

@@ -233,6 +233,15 @@ TEST_F(GenerationsTest, TheCheckKnowsGenerations) {
   EXPECT_EQ(check().size(), 1U) << "a result of no case";
 }
 
+TEST_F(GenerationsTest, TheCheckKnowsWhatIsNotProven) {
+  EXPECT_TRUE(check().empty());
+  close();
+  change("UPDATE unproven SET case_count = 4 WHERE chunk_no = 0");
+  EXPECT_EQ(check().size(), 1U) << "more than its chunk has";
+  change("UPDATE unproven SET case_count = 3, worker = 9 WHERE chunk_no = 0");
+  EXPECT_EQ(check().size(), 1U) << "of nobody";
+}
+
 TEST_F(GenerationsTest, CanariesAreCasesWhoseResultsSayNothingOfTheMachine) {
   grade({{5, 1, Verdict::kTimeLimit}, {6, 1, Verdict::kInvalidInstance}});
   write(*store, {record::MarkCanary{.job = {1}, .off = false, .marked_ms = 3}});
