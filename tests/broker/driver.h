@@ -228,6 +228,13 @@ class Driver {
     if (const auto* chunk = std::get_if<record::InsertChunk>(&record)) {
       chunks_[{chunk->job.value, chunk->chunk_no}] = {chunk->first_case, chunk->cases, {}};
     }
+    if (const auto* revised = std::get_if<record::ReviseResults>(&record)) {
+      Kept& chunk = chunks_.at({revised->job.value, revised->chunk_no});
+      for (std::uint32_t i = 0; i < revised->count; ++i) {
+        chunk.done.erase(
+            static_cast<std::uint32_t>(revised->first_case.value + i - chunk.first_case.value));
+      }
+    }
     if (const auto* results = std::get_if<record::InsertResults>(&record)) {
       for (const record::ResultRow& row : results->rows) {
         const auto it = chunks_.find({results->job.value, row.chunk_no});
