@@ -27,33 +27,29 @@ std::string name_of(const CanaryOut& canary) {
 
 // ---- Marked jobs.
 
-Canaries::Marked& Canaries::add(JobId job, std::uint32_t chunk_count) {
+Canaries::Marked& Canaries::add(JobId job, LaneNo lane, std::uint32_t chunk_count) {
   Marked& marked = marked_[job];
   marked.job = job;
+  marked.lane = lane;
   marked.chunk_count = chunk_count;
   marked.epoch = ++epochs_;
+  if (core_.options.canary_rate > 0) lanes_[lane].push_back(job);
   return marked;
-}
-
-void Canaries::set_lane(Marked& marked, LaneNo lane) {
-  if (marked.lane) return;
-  marked.lane = lane;
-  if (core_.options.canary_rate > 0) lanes_[lane].push_back(marked.job);
 }
 
 // Without canaries nobody can be convicted any more, so nothing is left to be proven.
 void Canaries::remove(JobId job) {
   const auto it = marked_.find(job);
   if (it == marked_.end()) return;
-  const std::optional<LaneNo> lane = it->second.lane;
+  const LaneNo lane = it->second.lane;
   marked_.erase(it);
-  const auto of_lane = lane ? lanes_.find(*lane) : lanes_.end();
+  const auto of_lane = lanes_.find(lane);
   if (of_lane == lanes_.end()) return;
   std::erase(of_lane->second, job);
   if (!of_lane->second.empty()) return;
   lanes_.erase(of_lane);
   const auto forget_lane = [&](WatchedLanes& watched) {
-    const auto at = watched.find(*lane);
+    const auto at = watched.find(lane);
     if (at == watched.end()) return;
     for (const Stretch& stretch : at->second.stretches) forget(stretch);
     watched.erase(at);
@@ -91,7 +87,7 @@ void Canaries::mark(const event::MarkCanary& request) {
   if (request.off == is_marked) {
     core_.step.record(record::MarkCanary{
         .job = request.job, .off = request.off, .marked_ms = core_.step.wall_ms()});
-    request.off ? remove(request.job) : ask(add(request.job, ended->chunk_count));
+    request.off ? remove(request.job) : ask(add(request.job, ended->lane, ended->chunk_count));
   }
   core_.step.reply_when_durable(
       request.peer, message::CanaryMarked{.request = request.request, .job = request.job});
@@ -113,7 +109,6 @@ void Canaries::loaded(event::CanariesLoaded&& loaded) {
     return;  // of what was known before
   }
   marked.loading = false;
-  set_lane(marked, core_.queue.lane_of(loaded.puzzle, loaded.solver));
   marked.next_chunk = marked.chunk_count == 0 ? 0 : (marked.next_chunk + 1) % marked.chunk_count;
   std::erase_if(loaded.known, [&](const KnownResult& known) {
     ASSERT(known.index < loaded.cases->count());

@@ -116,9 +116,9 @@ class Canaries {
  private:
   struct Marked {
     JobId job;
-    std::optional<LaneNo> lane;  // not known before the first answer of the store
-    bool is_done = true;         // while it is graded again there is nothing to know
-    std::uint64_t epoch = 0;     // of what is known
+    LaneNo lane = 0;
+    bool is_done = true;      // while it is graded again there is nothing to know
+    std::uint64_t epoch = 0;  // of what is known
     std::uint32_t chunk_count = 0;
     ChunkNo next_chunk = 0;
     std::uint32_t empty_chunks = 0;  // in a row
@@ -144,9 +144,8 @@ class Canaries {
   };
 
   [[nodiscard]] bool is_watched(LaneNo lane) const { return lanes_.contains(lane); }
-  Marked& add(JobId job, std::uint32_t chunk_count);
+  Marked& add(JobId job, LaneNo lane, std::uint32_t chunk_count);
   void remove(JobId job);
-  void set_lane(Marked& marked, LaneNo lane);
   void ask(Marked& marked);
   void unload(Marked& marked);
   [[nodiscard]] bool fits(const Marked& marked, const KnownResult& known,

@@ -182,9 +182,8 @@ void Canaries::recover(const Recovery& recovery) {
   };
   for (const RecoveredJob& job : recovery.jobs) {
     if (!job.canary || job.cancelled) continue;
-    Marked& marked = add(job.job, job.chunk_count);
-    marked.is_done = job.finished;
-    set_lane(marked, core_.queue.lane_of(job.spec->puzzle, job.spec->solver));
+    const LaneNo lane = core_.queue.lane_of(job.spec->puzzle, job.spec->solver);
+    add(job.job, lane, job.chunk_count).is_done = job.finished;
   }
   for (const RecoveredRun& from : recovery.runs) {
     const RecoveredJob& job = job_of(from.job);

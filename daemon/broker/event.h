@@ -140,8 +140,6 @@ struct CanariesLoaded {  // answers LoadCanaries
   JobId job;
   ChunkNo chunk_no = 0;
   std::uint64_t epoch = 0;  // of the question
-  std::string puzzle;       // of the job
-  std::string solver;
   CaseNo first_case;
   ChunkCasesPtr cases;
   std::vector<KnownResult> known;  // of those that have one, ascending

@@ -96,8 +96,10 @@ Job& Jobs::create(const event::OpenJob& request) {
   job->place.lane = core_.queue.lane_of(request.spec.puzzle, request.spec.solver);
   job->place.turn = {.priority = request.spec.priority, .virtual_us = 0, .job = job->id};
   by_request_.emplace(job->request_id, static_cast<std::uint32_t>(entries_.size()));
-  entries_.push_back(
-      {.id = job->id, .request_id = job->request_id, .spec_hash = hash_of(request.spec)});
+  entries_.push_back({.id = job->id,
+                      .request_id = job->request_id,
+                      .spec_hash = hash_of(request.spec),
+                      .lane = job->place.lane});
   touch_upload(*job,
                core_.step.steady_ms() + static_cast<std::int64_t>(core_.options.upload_expiry_ms));
   return *open_.emplace(job->id, std::move(job)).first->second;

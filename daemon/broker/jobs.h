@@ -24,6 +24,7 @@ class Jobs {
   struct Facts {
     JobEnd how = JobEnd::kOpen;
     std::uint32_t chunk_count = 0;  // of a job that has ended
+    LaneNo lane = 0;
   };
 
   explicit Jobs(Core& core) : core_(core) {}
@@ -65,6 +66,7 @@ class Jobs {
     std::uint64_t spec_hash = 0;
     std::uint64_t digest = 0;       // of an ended job
     std::uint32_t chunk_count = 0;  // of an ended job
+    LaneNo lane = 0;
     End end = End::kOpen;
   };
 

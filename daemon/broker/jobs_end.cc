@@ -64,7 +64,7 @@ void Jobs::end_job(Job& job, End how) {
 std::optional<Jobs::Facts> Jobs::end_of(JobId id) {
   const Entry* entry = find(id);
   if (entry == nullptr) return std::nullopt;
-  return Facts{.how = entry->end, .chunk_count = entry->chunk_count};
+  return Facts{.how = entry->end, .chunk_count = entry->chunk_count, .lane = entry->lane};
 }
 
 Job& Jobs::reopen(JobId id, const EndedJob& ended) {
@@ -162,6 +162,7 @@ void Jobs::recover(std::vector<RecoveredJob>&& jobs, JobId last_job) {
                         .spec_hash = hash_of(*from.spec),
                         .digest = from.digest,
                         .chunk_count = from.chunk_count,
+                        .lane = core_.queue.lane_of(from.spec->puzzle, from.spec->solver),
                         .end = from.cancelled  ? End::kCancelled
                                : from.finished ? End::kFinished
                                                : End::kOpen});

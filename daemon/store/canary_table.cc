@@ -47,7 +47,6 @@ CanaryTable::CanaryTable(sqlite::Connection& c)
            "INSERT INTO barred (name, host, version, puzzle, solver, solver_version, barred_ms, "
            "reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"),
       admit_(c, "DELETE FROM barred WHERE name = ?1 OR host = ?1"),
-      spec_(c, "SELECT puzzle, solver FROM jobs WHERE job = ?"),
       cases_(c, "SELECT payload FROM chunk_cases WHERE id = ?"),
       result_(c, "SELECT time_us, memory_bytes, length(answer) FROM results WHERE id = ?"),
       answer_(c, "SELECT answer FROM results WHERE id = ?"),
@@ -119,13 +118,6 @@ event::CanariesLoaded CanaryTable::load(const LoadCanaries& load, Progress& prog
   loaded.job = load.job;
   loaded.chunk_no = load.chunk_no;
   loaded.epoch = load.epoch;
-  {
-    const sqlite::ResetAtEnd reset(spec_);
-    spec_.bind(load.job.value);
-    if (!spec_.step()) throw sqlite::corrupt(fmt::format("job {} is missing", load.job.value));
-    loaded.puzzle = spec_.string(0);
-    loaded.solver = spec_.string(1);
-  }
   auto cases = std::make_shared<ChunkCases>();
   {
     const sqlite::ResetAtEnd reset(cases_);

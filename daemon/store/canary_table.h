@@ -51,7 +51,6 @@ class CanaryTable {
   sqlite::Statement reopen_;
   sqlite::Statement bar_;
   sqlite::Statement admit_;
-  sqlite::Statement spec_;
   sqlite::Statement cases_;
   sqlite::Statement result_;
   sqlite::Statement answer_;

@@ -37,8 +37,6 @@ class CanaryTest : public ::testing::Test {
     loaded.job = d.effects.canary_loads[0].job;
     loaded.chunk_no = d.effects.canary_loads[0].chunk_no;
     loaded.epoch = d.effects.canary_loads[0].epoch;
-    loaded.puzzle = "bishops";
-    loaded.solver = "fast";
     loaded.first_case = CaseNo{1};
     loaded.cases = canaries;
     for (std::uint32_t i = 0; i < 2; ++i) {

@@ -137,13 +137,11 @@ class Daemon {
     ASSERT(broker_.next_deadline() > 0);
   }
 
-  event::CanariesLoaded answer(const LoadCanaries& load) {
+  [[nodiscard]] event::CanariesLoaded answer(const LoadCanaries& load) const {
     event::CanariesLoaded loaded;
     loaded.job = load.job;
     loaded.chunk_no = load.chunk_no;
     loaded.epoch = load.epoch;
-    loaded.puzzle = specs_.at(load.job.value)->puzzle;
-    loaded.solver = specs_.at(load.job.value)->solver;
     const auto chunk = chunks_.find({load.job.value, load.chunk_no});
     if (chunk == chunks_.end()) return loaded;  // a job without any
     loaded.first_case = chunk->second.first_case;
@@ -152,7 +150,6 @@ class Daemon {
     return loaded;
   }
 
-  void store(const record::InsertJob& r) { specs_[r.job.value] = r.spec; }
   void store(const record::InsertChunk& r) {
     const StoredChunk chunk{r.first_case, r.cases, r.hash, {}, {}};
     ASSERT(chunks_.try_emplace({r.job.value, r.chunk_no}, chunk).second);
@@ -213,7 +210,6 @@ class Daemon {
   std::vector<event::ChunkLoaded> loaded_;
   std::vector<event::ChunkCompared> compared_;
   std::vector<event::CanariesLoaded> canaries_;
-  std::map<std::uint64_t, JobSpecPtr> specs_;
   std::map<std::pair<std::uint64_t, ChunkNo>, StoredChunk> chunks_;
   std::map<std::uint64_t, std::multiset<std::uint64_t>> open_requests_;
 };

@@ -176,7 +176,7 @@ void Mutant::let_through(const event::WorkerResults& results, Effects& effects) 
   const Tables& tables = disk_.submitted();
   if (!effects.records.empty() || lease == nullptr || tables.workers.empty()) return;
   if (std::ranges::none_of(effects.now, holds<message::Stale, WorkerMessage>)) return;
-  record::InsertResults record{.job = lease->cases.at(0).first,
+  record::InsertResults record{.job = lease->job,
                                .worker = tables.workers.begin()->first,
                                .solver_version = "v1",
                                .attempt = results.attempt,
@@ -185,11 +185,12 @@ void Mutant::let_through(const event::WorkerResults& results, Effects& effects) 
                                .rows = {}};
   for (std::uint32_t i = 0; i < results.results.results.size(); ++i) {
     const CaseNo case_no = lease->cases.at(results.results.results[i].position).second;
+    if (case_no == CaseNo{}) continue;  // the canary
     const JobRow* job = tables.find(record.job);
     const ChunkRow* chunk = job->chunk_of(case_no);
     record.rows.push_back({case_no, static_cast<ChunkNo>(chunk - job->chunks.data()), i});
   }
-  effects.records.emplace_back(std::move(record));
+  if (!record.rows.empty()) effects.records.emplace_back(std::move(record));
 }
 
 }  // namespace puzzled::sim

@@ -249,8 +249,6 @@ event::CanariesLoaded Tables::load_canaries(const LoadCanaries& load) const {
   loaded.job = load.job;
   loaded.chunk_no = load.chunk_no;
   loaded.epoch = load.epoch;
-  loaded.puzzle = job->spec->puzzle;
-  loaded.solver = job->spec->solver;
   if (load.chunk_no >= job->chunks.size()) return loaded;
   const ChunkRow& chunk = job->chunks[load.chunk_no];
   loaded.first_case = chunk.first_case;

@@ -248,7 +248,6 @@ TEST_F(GenerationsTest, CanariesAreCasesWhoseResultsSayNothingOfTheMachine) {
   EXPECT_TRUE(job().canary);
   const auto loaded = store->load_canaries({.job = {1}, .chunk_no = 1, .epoch = 4});
   EXPECT_EQ(loaded.epoch, 4U);
-  EXPECT_EQ(loaded.puzzle, "bishops");
   EXPECT_EQ(loaded.first_case.value, 4U);
   ASSERT_EQ(loaded.known.size(), 2U);
   EXPECT_EQ(loaded.known[0].index, 0U);
