@@ -37,7 +37,7 @@ constexpr const char* kChunksSql =
 
 constexpr const char* kAttemptsSql =
     "SELECT a.case_no, a.attempt, a.start_id FROM attempts a WHERE a.job = ?1 AND "
-    "NOT EXISTS (SELECT 1 FROM results r WHERE r.id = a.job << 39 | a.generation << 32 | "
+    "NOT EXISTS (SELECT 1 FROM results r WHERE r.id = (a.job << 39) | (a.generation << 32) | "
     "a.case_no) ORDER BY a.case_no, a.rowid";
 
 void read_job(const sqlite::Statement& row, RecoveredJob& job) {

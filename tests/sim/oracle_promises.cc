@@ -18,7 +18,8 @@ void Oracle::released(const Send& send) {
     if (stored == nullptr || stored->boot != boot_) return;
     for (const auto& [job, case_no] : parts_[{stored->lease, stored->part}]) {
       const JobRow* row = disk_.committed().find(job);
-      require(row != nullptr && row->is_done(case_no), 6, [&] {
+      // It may have been taken back in the same commit, and stays then, too.
+      require(row != nullptr && row->has_result(case_no), 6, [&] {
         return "Stored is said of case " + std::to_string(case_no.value) + " of job " +
                std::to_string(job.value) + ", whose result is not durable";
       });

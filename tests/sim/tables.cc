@@ -37,6 +37,11 @@ bool JobRow::is_done(CaseNo case_no) const {
   return chunk != nullptr && chunk->done[case_no.value - chunk->first_case.value];
 }
 
+bool JobRow::has_result(CaseNo case_no) const {
+  const ChunkRow* chunk = chunk_of(case_no);
+  return chunk != nullptr && !chunk->results[case_no.value - chunk->first_case.value].empty();
+}
+
 const JobRow* Tables::find(JobId job) const {
   const auto it = jobs.find(job);
   return it == jobs.end() ? nullptr : &it->second;

@@ -59,6 +59,7 @@ struct JobRow {
 
   [[nodiscard]] const ChunkRow* chunk_of(CaseNo case_no) const;
   [[nodiscard]] bool is_done(CaseNo case_no) const;
+  [[nodiscard]] bool has_result(CaseNo case_no) const;  // perhaps one that was taken back
 };
 
 class Tables {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "daemon/store/check_file.h"
+#include "daemon/store/check.h"
 #include "daemon/store/keys.h"
 #include "daemon/store/reader.h"
 #include "proto/base/digest.h"
@@ -56,10 +56,11 @@ class GenerationsTest : public ::testing::Test {
   }
   std::vector<Finding> check() {
     std::vector<Finding> findings;
-    FileCheck file(path);
+    sqlite::Connection connection(path, sqlite::Connection::Mode::kReadOnly);
+    Checker checker(connection, {});
     std::vector<std::uint64_t> cursor;
     do {
-      const query::CheckPage page = file.page(cursor);
+      const query::CheckPage page = checker.page(cursor);
       findings.insert(findings.end(), page.findings.begin(), page.findings.end());
       cursor = page.cursor;
     } while (!cursor.empty());
