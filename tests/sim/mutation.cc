@@ -67,7 +67,10 @@ void Mutant::change(Event& event) const {
       std::swap(results[0].position, results[1].position);
     }
   } else if (auto* ready = std::get_if<event::WorkerReady>(&event)) {
-    if (is(Mutation::kBadWorkerKept)) ready->host += "'";
+    // Who is barred passes for somebody else.
+    const bool is_barred = std::ranges::any_of(
+        disk_.submitted().barred, [&](const Barred& one) { return one.host == ready->host; });
+    if (is_barred && is(Mutation::kBadWorkerKept)) ready->host += "'";
   } else if (auto* compared = std::get_if<event::ChunkCompared>(&event)) {
     compared->same = compared->same || is(Mutation::kOtherAccepted);
   } else if (auto* beat = std::get_if<event::WorkerHeartbeat>(&event)) {
