@@ -21,7 +21,7 @@ std::string completions(std::vector<std::string> words) {
 
 TEST(Complete, Commands) {
   EXPECT_EQ(completions({"s"}), "solve\nsubmit\nstatus\nshow\n");
-  EXPECT_EQ(completions({"--quiet", "ca"}), "cancel\n");
+  EXPECT_EQ(completions({"--quiet", "ca"}), "canary\ncancel\n");
   EXPECT_NE(completions({}).find("results\n"), std::string::npos);
   EXPECT_EQ(completions({"no-such-command", ""}), "");
 }
