@@ -50,6 +50,19 @@ void cancel_job(Connection& connection, std::uint64_t job, const std::string& re
   checked_call(connection, request, ClientReply::kJobCancelled);
 }
 
+void mark_canary(Connection& connection, std::uint64_t job, bool off) {
+  ClientRequest request;
+  request.mutable_mark_canary()->set_job(job);
+  request.mutable_mark_canary()->set_off(off);
+  checked_call(connection, request, ClientReply::kCanaryMarked);
+}
+
+std::uint64_t admit_worker(Connection& connection, const std::string& name) {
+  ClientRequest request;
+  request.mutable_admit_worker()->set_name(name);
+  return checked_call(connection, request, ClientReply::kWorkerAdmitted).worker_admitted().count();
+}
+
 proto::CaseDetail get_case(Connection& connection, std::uint64_t job, std::uint64_t case_no) {
   ClientRequest request;
   request.mutable_get_case()->set_job(job);
@@ -70,6 +83,12 @@ proto::WorkersPage list_workers(Connection& connection, std::uint64_t after) {
   return checked_call(connection, request, ClientReply::kWorkersPage).workers_page();
 }
 
+proto::Demand get_demand(Connection& connection, std::uint32_t slot_work_ms) {
+  ClientRequest request;
+  request.mutable_get_demand()->set_slot_work_ms(slot_work_ms);
+  return checked_call(connection, request, ClientReply::kDemand).demand();
+}
+
 proto::CheckPage check(Connection& connection, const proto::Check& page) {
   ClientRequest request;
   *request.mutable_check() = page;
@@ -80,6 +99,23 @@ proto::Version get_version(Connection& connection) {
   ClientRequest request;
   request.mutable_get_version();
   return checked_call(connection, request, ClientReply::kVersion).version();
+}
+
+proto::WorkersControlled control_workers(Connection& connection,
+                                         const proto::ControlWorkers& control) {
+  ClientRequest request;
+  *request.mutable_control_workers() = control;
+  return checked_call(connection, request, ClientReply::kWorkersControlled).workers_controlled();
+}
+
+void require_minor(Connection& connection, std::uint8_t minor, std::string_view feature) {
+  const proto::Version daemon = get_version(connection);
+  if (connection.daemon_minor() >= minor) return;
+  throw Failure(kExitRefused,
+                fmt::format("the daemon at {} (puzzled {}, protocol {}.{}) is too old for {}",
+                            connection.endpoint(), daemon.version(), daemon.protocol(),
+                            connection.daemon_minor(), feature),
+                fmt::format("upgrade it to one of protocol {}.{}", daemon.protocol(), minor));
 }
 
 const proto::ResultRow* ResultsCursor::next() {

@@ -17,11 +17,20 @@ namespace puzzled::client {
 proto::JobStatus get_job(Connection& connection, std::uint64_t job);
 proto::JobsPage list_jobs(Connection& connection, std::uint64_t before, std::uint32_t limit);
 void cancel_job(Connection& connection, std::uint64_t job, const std::string& reason);
+void mark_canary(Connection& connection, std::uint64_t job, bool off);
+// How many workers of that name were barred.
+std::uint64_t admit_worker(Connection& connection, const std::string& name);
 proto::CaseDetail get_case(Connection& connection, std::uint64_t job, std::uint64_t case_no);
 proto::FilesPage list_files(Connection& connection, std::uint64_t job, std::uint64_t after_file);
 proto::WorkersPage list_workers(Connection& connection, std::uint64_t after);
+// `slot_work_ms`: work for which one more slot is wanted; 0: as the daemon thinks.
+proto::Demand get_demand(Connection& connection, std::uint32_t slot_work_ms);
 proto::CheckPage check(Connection& connection, const proto::Check& page);
 proto::Version get_version(Connection& connection);
+proto::WorkersControlled control_workers(Connection& connection,
+                                         const proto::ControlWorkers& control);
+// Throws Failure(4) if the daemon's minor version is older than `minor`, which has `feature`.
+void require_minor(Connection& connection, std::uint8_t minor, std::string_view feature);
 
 // Walks the results of a job in order of their case numbers, page by page.
 class ResultsCursor {

@@ -11,18 +11,43 @@
 namespace puzzled::client {
 namespace {
 
-std::vector<std::string> recent_jobs(Context& context) {
+// What `ask` gets from the daemon; no daemon, no words.
+template <class Ask>
+std::vector<std::string> asked(Context& context, Ask ask) {
   constexpr std::uint32_t kQuickMs = 300;  // nobody waits for a shell's Tab key
-  constexpr std::uint32_t kJobs = 50;
-  std::vector<std::string> words;
   try {
     ConnectionOptions quick = connection_options(context, kQuickMs);
     quick.connect_timeout_ms = kQuickMs;
     Connection connection(std::move(quick));
-    const proto::JobsPage page = list_jobs(connection, 0, kJobs);
-    for (const proto::JobStatus& job : page.jobs()) words.push_back(std::to_string(job.job()));
+    return ask(connection);
   } catch (const Failure&) {
-    words.clear();  // no daemon, no words
+    return {};
+  }
+}
+
+std::vector<std::string> recent_jobs(Connection& connection) {
+  constexpr std::uint32_t kJobs = 50;
+  std::vector<std::string> words;
+  const proto::JobsPage page = list_jobs(connection, 0, kJobs);
+  for (const proto::JobStatus& job : page.jobs()) words.push_back(std::to_string(job.job()));
+  return words;
+}
+
+// Of the first pages. A name that is no word for a shell is left out.
+std::vector<std::string> worker_names(Connection& connection) {
+  constexpr int kPages = 3;
+  std::vector<std::string> words;
+  proto::WorkersPage page;
+  for (int i = 0; i < kPages && (i == 0 || page.more()); ++i) {
+    page = list_workers(connection, page.next_after());
+    for (const proto::WorkerRow& worker : page.workers()) {
+      const bool is_word = std::ranges::all_of(worker.name(), [](unsigned char c) {
+        return c < 0x80 &&
+               (std::isalnum(c) != 0 ||
+                std::string_view("-_.:@").find(static_cast<char>(c)) != std::string_view::npos);
+      });
+      if (is_word) words.push_back(worker.name());
+    }
   }
   return words;
 }
@@ -69,7 +94,9 @@ std::vector<std::string> candidates(const CompleteOptions& options, Context& con
     case Kind::kVerdicts:
       return verdicts(options.prefix);
     case Kind::kJobs:
-      return recent_jobs(context);
+      return asked(context, recent_jobs);
+    case Kind::kWorkers:
+      return asked(context, worker_names);
     case Kind::kPaths:
       break;  // the shell knows its files best
   }

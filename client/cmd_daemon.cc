@@ -17,6 +17,12 @@ Value intake_value(const proto::Version& daemon) {
   return {std::string("open"), std::nullopt, Colour::kGood};
 }
 
+Value barred_value(std::uint64_t count) {
+  if (count == 0) return {count, ""};
+  return {count, fmt::format("{} (failed a canary, see \"puzzlectl workers\")", count),
+          Colour::kBad};
+}
+
 Record daemon_record(const proto::Version& daemon, const std::string& endpoint) {
   const proto::Load& load = daemon.load();
   const std::uint64_t age_ms = load.reader_age_ms();
@@ -37,7 +43,8 @@ Record daemon_record(const proto::Version& daemon, const std::string& endpoint) 
           {"unsent_bytes", size_value(load.unsent_bytes())},
           {"wal_bytes", size_value(load.log_bytes())},
           {"wal_reader_age_ms",
-           age_ms == 0 ? Value{} : Value{age_ms, approximate_duration_us(age_ms * 1000)}}};
+           age_ms == 0 ? Value{} : Value{age_ms, approximate_duration_us(age_ms * 1000)}},
+          {"barred_workers", barred_value(load.barred_workers())}};
 }
 
 }  // namespace
@@ -62,7 +69,8 @@ int run_daemon_status(Context& context) {
                 {"store_queue_bytes", "not on disk yet"},
                 {"unsent_bytes", "unsent"},
                 {"wal_bytes", "write-ahead log"},
-                {"wal_reader_age_ms", "kept by a reader"}},
+                {"wal_reader_age_ms", "kept by a reader"},
+                {"barred_workers", "barred workers"}},
                daemon_record(daemon, connection.endpoint()), context.console);
   return kExitOk;
 }

@@ -4,6 +4,8 @@
 #include "client/calls.h"
 #include "client/commands.h"
 #include "client/failure.h"
+#include "proto/base/labels.h"
+#include "proto/base/printable.h"
 #include "proto/base/units.h"
 
 namespace puzzled::client {
@@ -35,7 +37,12 @@ const std::vector<Column>& job_columns() {
                                               {"verdicts", "VERDICTS", false, 80},
                                               {"cancel_reason", ""},
                                               {"waiting_for", ""},
-                                              {"request_id", ""}};
+                                              {"request_id", ""},
+                                              {"solver_version", ""},
+                                              {"require", ""},
+                                              {"versions", ""},
+                                              {"canary", ""},
+                                              {"revised", ""}};
   return columns;
 }
 
@@ -43,10 +50,11 @@ const std::vector<Column>& job_columns() {
 std::vector<Column> status_columns() {
   std::vector<Column> columns = job_columns();
   constexpr std::string_view kHeadings[] = {
-      "job",      "name",       "puzzle",       "solver",      "state",
-      "cases",    "done",       "running",      "files",       "chunks",
-      "priority", "time limit", "memory limit", "created",     "complete",
-      "finished", "verdicts",   "cancelled",    "waiting for", ""};
+      "job",          "name",       "puzzle",       "solver",      "state",
+      "cases",        "done",       "running",      "files",       "chunks",
+      "priority",     "time limit", "memory limit", "created",     "complete",
+      "finished",     "verdicts",   "cancelled",    "waiting for", "",
+      "only version", "requires",   "versions",     "canary",      "revised"};
   for (std::size_t i = 0; i < columns.size(); ++i) columns[i].heading = kHeadings[i];
   return columns;
 }
@@ -56,11 +64,29 @@ Colour state_colour(proto::JobState state) {
   return state == proto::JOB_STATE_CANCELLED ? Colour::kDim : Colour::kNone;
 }
 
+// In tables only what is out of the ordinary is shown.
+std::optional<std::string> unless(bool is_shown) {
+  return is_shown ? std::nullopt : std::optional<std::string>("");
+}
+
 Record job_record(const proto::JobStatus& job) {
   Record verdicts;
   const auto counts = verdict_counts(job);
   for (const auto& [verdict, count] : counts) verdicts.push_back({verdict_name(verdict), {count}});
   const proto::Limits& limits = job.spec().limits();
+  Record require;
+  Labels labels;
+  for (const proto::Label& label : job.spec().require()) {
+    require.push_back({label.key(), text_value(label.value())});
+    labels.push_back({label.key(), label.value()});
+  }
+  Record versions;
+  std::string versions_text;
+  for (const proto::VersionCount& entry : job.versions()) {
+    versions.push_back({entry.version(), {entry.count()}});
+    versions_text += fmt::format("{}{} {}/{}", versions_text.empty() ? "" : ", ", entry.count(),
+                                 job.spec().solver(), printable_line(entry.version()));
+  }
   return {
       {"job", {job.job()}},
       {"name", text_value(job.spec().name())},
@@ -82,7 +108,12 @@ Record job_record(const proto::JobStatus& job) {
       {"verdicts", {std::move(verdicts), describe_counts(counts)}},
       {"cancel_reason", text_value(job.cancel_reason())},
       {"waiting_for", text_value(job.waiting_for())},
-      {"request_id", {hex(job.request_id())}}};
+      {"request_id", {hex(job.request_id())}},
+      {"solver_version", text_value(job.spec().solver_version())},
+      {"require", {std::move(require), printable_line(describe(labels))}},
+      {"versions", {std::move(versions), versions_text}},
+      {"canary", {job.canary(), unless(job.canary())}},
+      {"revised", {job.revised(), unless(job.revised() > 0)}}};
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ Value answer_value(const Puzzle* puzzle, const proto::ResultRow& row) {
   }
 }
 
-std::string solver_text(const std::string& solver, const proto::ResultRow& row) {
+std::string graded_by(const std::string& solver, const proto::ResultRow& row) {
   return row.solver_version().empty() ? solver : fmt::format("{}/{}", solver, row.solver_version());
 }
 
@@ -37,10 +37,11 @@ Record result_record(const Puzzle* puzzle, const std::string& solver, const prot
           {"memory_bytes", {row.memory_bytes(), approximate_size(row.memory_bytes())}},
           {"attempt", {std::uint64_t{row.attempt()}}},
           {"worker", text_value(row.worker())},
-          {"solver", {solver_text(solver, row)}},
+          {"solver", {graded_by(solver, row)}},
           {"graded_at", time_value(row.graded_ms())},
           {"answer", answer_value(puzzle, row)},
-          {"message", text_value(row.message())}};
+          {"message", text_value(row.message())},
+          {"generation", {std::uint64_t{row.generation()}}}};
 }
 
 }  // namespace
@@ -51,6 +52,7 @@ int run_results(const ResultsOptions& options, Context& context) {
   query.set_after_case(options.after);
   query.set_label_glob(options.label_glob);
   query.set_with_answers(true);
+  query.set_all_generations(options.all_generations);
   for (const std::string& names : options.verdicts) {
     for (const Verdict verdict : parse_verdicts(names)) {
       query.add_verdicts(static_cast<proto::Verdict>(verdict));
@@ -63,19 +65,21 @@ int run_results(const ResultsOptions& options, Context& context) {
   Connection connection(connection_options(context));
   const proto::JobStatus job = get_job(connection, options.job);
   const Puzzle* puzzle = find_puzzle(job.spec().puzzle());
-  const auto writer = record_writer(context.global.output,
-                                    {{"case", "CASE", true},
-                                     {"label", "LABEL"},
-                                     {"verdict", "VERDICT"},
-                                     {"time_us", "TIME", true},
-                                     {"memory_bytes", "MEMORY", true},
-                                     {"attempt", ""},
-                                     {"worker", ""},
-                                     {"solver", ""},
-                                     {"graded_at", ""},
-                                     {"answer", "ANSWER"},
-                                     {"message", "MESSAGE"}},
-                                    context.console);
+  const auto writer =
+      record_writer(context.global.output,
+                    {{"case", "CASE", true},
+                     {"label", "LABEL"},
+                     {"verdict", "VERDICT"},
+                     {"time_us", "TIME", true},
+                     {"memory_bytes", "MEMORY", true},
+                     {"attempt", ""},
+                     {"worker", ""},
+                     {"solver", job.versions_size() > 1 ? "SOLVER" : ""},
+                     {"graded_at", ""},
+                     {"answer", "ANSWER"},
+                     {"message", "MESSAGE"},
+                     {"generation", options.all_generations ? "GENERATION" : "", true}},
+                    context.console);
   ResultsCursor cursor(connection, query);
   for (std::uint64_t count = 0; count < limit; ++count) {
     const proto::ResultRow* row = cursor.next();

@@ -48,6 +48,19 @@ Value optional_text(const std::optional<std::string>& text) {
   return {*text};
 }
 
+// Results that were taken back, oldest first.
+std::vector<Record> earlier_records(const proto::CaseDetail& detail) {
+  std::vector<Record> records;
+  for (const proto::ResultRow& row : detail.earlier()) {
+    records.push_back({{"generation", {std::uint64_t{row.generation()}}},
+                       {"verdict", {std::string(verdict_name(verdict_of(row.verdict())))}},
+                       {"worker", text_value(row.worker())},
+                       {"graded_at", time_value(row.graded_ms())},
+                       {"message", text_value(row.message())}});
+  }
+  return records;
+}
+
 Record case_record(const proto::CaseDetail& detail, const Texts& texts) {
   const proto::ResultRow& row = detail.result();
   std::vector<Record> attempts;
@@ -89,7 +102,9 @@ Record case_record(const proto::CaseDetail& detail, const Texts& texts) {
           {"claimed_error",
            content.has_expected_error() ? text_value(content.expected_error()) : Value{}},
           {"answer", optional_text(texts.right)},
-          {"attempts", {std::move(attempts)}}};
+          {"attempts", {std::move(attempts)}},
+          {"generation", if_graded({std::uint64_t{row.generation()}})},
+          {"earlier", {earlier_records(detail)}}};
 }
 
 void write_block(std::string_view heading, const std::string& text, Console& console) {
@@ -110,6 +125,15 @@ void write_blocks(const proto::CaseDetail& detail, const Texts& texts, Console& 
                 console);
   }
   if (texts.right) write_block("right answer", *texts.right, console);
+  if (detail.earlier_size() > 0) {
+    std::string earlier;
+    for (const proto::ResultRow& row : detail.earlier()) {
+      earlier += fmt::format("generation {}: {} by {} at {}\n", row.generation(),
+                             verdict_name(verdict_of(row.verdict())), printable_line(row.worker()),
+                             iso_time(row.graded_ms()));
+    }
+    write_block("results that were taken back", earlier, console);
+  }
   if (detail.attempts_size() == 0) return;
   std::string history;
   for (const proto::AttemptRow& attempt : detail.attempts()) {
@@ -134,7 +158,8 @@ int run_show(const ShowOptions& options, Context& context) {
                                        {"graded_at", "graded"}, {"message", "message"},
                                        {"instance", ""},        {"claimed", ""},
                                        {"claimed_error", ""},   {"answer", ""},
-                                       {"attempts", ""}};
+                                       {"attempts", ""},        {"generation", ""},
+                                       {"earlier", ""}};
   write_single(context.global.output, columns, case_record(detail, texts), context.console);
   if (context.global.output == OutputFormat::kTable) write_blocks(detail, texts, context.console);
   return kExitOk;

@@ -11,6 +11,8 @@
 #include "client/progress.h"
 #include "client/suggest.h"
 #include "client/upload.h"
+#include "proto/base/labels.h"
+#include "proto/base/printable.h"
 #include "proto/base/units.h"
 #include "proto/wire.h"
 
@@ -53,7 +55,45 @@ Validated validate_all(const Puzzle& puzzle, const std::vector<TestFile>& files,
   return result;
 }
 
-proto::JobSpec new_spec(const SubmitOptions& options, const Puzzle& puzzle, const Solver& solver) {
+// What --solver says: NAME, or NAME@VERSION.
+struct SolverChoice {
+  std::string name;     // empty: the puzzle's default
+  std::string version;  // empty: any
+};
+
+SolverChoice solver_choice(const SubmitOptions& options) {
+  const std::string text = options.solver.value_or("");
+  const std::size_t at = text.find('@');
+  if (at == std::string::npos) return {text, ""};
+  SolverChoice choice{text.substr(0, at), text.substr(at + 1)};
+  constexpr std::size_t kVersionBytesMax = 100;  // JobSpec.solver_version of proto/client.proto
+  if (choice.version.empty() || choice.version.size() > kVersionBytesMax ||
+      !is_printable(choice.version)) {
+    throw Failure(
+        kExitInvalid,
+        fmt::format("--solver \"{}\": expected NAME@VERSION, the version of 1 to {} bytes "
+                    "of printable UTF-8",
+                    printable_line(text), kVersionBytesMax),
+        "\"puzzlectl workers --output json\" lists the versions that there are");
+  }
+  return choice;
+}
+
+Labels requirements(const SubmitOptions& options) {
+  Labels labels;
+  for (const std::string& text : options.require) {
+    auto label = parse_label(text);
+    const auto* unreadable = std::get_if<std::string>(&label);
+    const auto wrong = unreadable != nullptr
+                           ? std::optional(*unreadable)
+                           : add_label(labels, std::get<Label>(label), kRequirementsMax);
+    if (wrong) throw Failure(kExitInvalid, "--require " + *wrong);
+  }
+  return labels;
+}
+
+proto::JobSpec new_spec(const SubmitOptions& options, const Puzzle& puzzle, const Solver& solver,
+                        const SolverChoice& choice) {
   const std::string name = options.name.value_or("");
   if (name.size() > wire::kNameBytesMax) {
     throw Failure(
@@ -72,6 +112,12 @@ proto::JobSpec new_spec(const SubmitOptions& options, const Puzzle& puzzle, cons
   spec.mutable_limits()->set_memory_limit_bytes(
       options.memory_limit_bytes.value_or(kMemoryLimitBytes));
   spec.mutable_limits()->set_answer_bytes_max(wire::kAnswerBytesMax);
+  spec.set_solver_version(choice.version);
+  for (const Label& label : requirements(options)) {
+    proto::Label& to = *spec.add_require();
+    to.set_key(label.key);
+    to.set_value(label.value);
+  }
   return spec;
 }
 
@@ -87,7 +133,15 @@ UploadRequest resumed_request(const SubmitOptions& options, const Puzzle& puzzle
                   fmt::format("leave the option out or submit without --resume"));
   };
   refuse_other("puzzle", spec.puzzle() != puzzle.name, spec.puzzle());
-  refuse_other("solver", options.solver && *options.solver != spec.solver(), spec.solver());
+  const SolverChoice choice = solver_choice(options);
+  refuse_other(
+      "solver",
+      options.solver && (choice.name != spec.solver() || choice.version != spec.solver_version()),
+      solver_text(spec));
+  Labels required;
+  for (const proto::Label& label : spec.require()) required.push_back({label.key(), label.value()});
+  refuse_other("requirements", !options.require.empty() && requirements(options) != required,
+               required.empty() ? "none" : describe(required));
   refuse_other("name", options.name && *options.name != spec.name(),
                fmt::format("\"{}\"", spec.name()));
   refuse_other("priority", options.priority && *options.priority != spec.priority(),
@@ -188,8 +242,9 @@ std::uint64_t upload_all(const SubmitOptions& options, const UploadRequest& requ
 int run_submit(const SubmitOptions& options, Context& context) {
   const Deferral deferral;
   const Puzzle& puzzle = require_puzzle(options.puzzle);
-  const Solver& solver = require_solver(puzzle, options.solver.value_or(""));
-  const proto::JobSpec spec = new_spec(options, puzzle, solver);
+  const SolverChoice choice = solver_choice(options);
+  const Solver& solver = require_solver(puzzle, choice.name);
+  const proto::JobSpec spec = new_spec(options, puzzle, solver, choice);
   TestSetOptions set;
   set.paths = options.paths;
   set.files_from = options.files_from;
@@ -201,6 +256,9 @@ int run_submit(const SubmitOptions& options, Context& context) {
   if (validated.invalid_files > 0 && !options.keep_going) refuse_invalid(validated, files.size());
 
   Connection connection(connection_options(context, kRestartPatienceMs));
+  // An older daemon would take the job and ignore what it does not know.
+  if (!options.require.empty()) require_minor(connection, 1, "--require");
+  if (!choice.version.empty()) require_minor(connection, 1, "--solver NAME@VERSION");
   const UploadRequest request = options.resume ? resumed_request(options, puzzle, connection)
                                                : UploadRequest{new_request_id(), spec, false};
   CaseStream source(puzzle, files, validated.facts);

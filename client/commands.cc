@@ -7,6 +7,7 @@
 #include "client/calls.h"
 #include "client/failure.h"
 #include "proto/base/paths.h"
+#include "proto/base/printable.h"
 
 namespace puzzled::client {
 
@@ -96,6 +97,12 @@ std::string_view state_name(proto::JobState state) {
     default:
       return "UNKNOWN";
   }
+}
+
+std::string solver_text(const proto::JobSpec& spec) {
+  return spec.solver_version().empty()
+             ? spec.solver()
+             : fmt::format("{}@{}", spec.solver(), printable_line(spec.solver_version()));
 }
 
 std::string counted(std::uint64_t count, std::string_view noun) {

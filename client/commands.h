@@ -32,6 +32,8 @@ int run_results(const ResultsOptions& options, Context& context);
 int run_show(const ShowOptions& options, Context& context);
 int run_export(const ExportOptions& options, Context& context);
 int run_cancel(const CancelOptions& options, Context& context);
+int run_canary(const CanaryOptions& options, Context& context);
+int run_admit(const AdmitOptions& options, Context& context);
 int run_workers(const WorkersOptions& options, Context& context);
 int run_doctor(const DoctorOptions& options, Context& context);
 int run_backup(const BackupOptions& options, Context& context);
@@ -66,6 +68,8 @@ std::vector<std::pair<Verdict, std::uint64_t>> verdict_counts(const proto::JobSt
 std::string describe_counts(const std::vector<std::pair<Verdict, std::uint64_t>>& counts);
 // "UPLOADING", "QUEUED"…
 std::string_view state_name(proto::JobState state);
+// "staircase", or "staircase@2" if only that version may solve it.
+std::string solver_text(const proto::JobSpec& spec);
 // "1 case", "2 cases".
 std::string counted(std::uint64_t count, std::string_view noun);
 

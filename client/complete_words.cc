@@ -61,6 +61,8 @@ void set_kind(const CLI::Option& option, CompleteOptions& result) {
     result.kind = Kind::kVerdicts;
   } else if (name == "JOB" || type == "JOB") {
     result.kind = Kind::kJobs;
+  } else if (type == "WORKER") {
+    result.kind = Kind::kWorkers;
   }
 }
 

@@ -184,9 +184,9 @@ bool Connection::read_reply(proto::ClientReply& reply) {
         wire::decode(frame.to_string_view(), wire::Role::kBroker,
                      wire::kMessageBytesMax + wire::kHeaderBytes, reply);
     if (error == wire::DecodeError::kOtherVersion) {
-      throw Failure(kExitRefused,
-                    fmt::format("the daemon at {} speaks another protocol version", endpoint()),
-                    "use the puzzlectl of the daemon's release");
+      throw Failure(kExitRefused, wire::describe_skew(frame.to_string_view(),
+                                                      fmt::format("the daemon at {}", endpoint()),
+                                                      "this puzzlectl (" PUZZLED_VERSION ")"));
     }
     if (error != wire::DecodeError::kNone) {
       throw Failure(kExitUnreachable,
@@ -197,6 +197,7 @@ bool Connection::read_reply(proto::ClientReply& reply) {
     if (told_lost_ && options_.notice) options_.notice("the daemon is back");
     told_lost_ = false;
     ever_heard_ = true;
+    daemon_minor_ = wire::version_of(frame.to_string_view())->minor;
     ping_sent_ = false;
     silent_since_ = Clock::now();
     // Id 0 is also how a daemon answers what it could not decode.

@@ -60,6 +60,8 @@ class Connection {
   [[nodiscard]] std::size_t unanswered() const { return unanswered_.size(); }
   // The endpoint in use.
   [[nodiscard]] const std::string& endpoint() const;
+  // Of the protocol, as the daemon last said it. REQUIRES: it has answered something.
+  [[nodiscard]] std::uint8_t daemon_minor() const { return daemon_minor_; }
   // Silence after the first reply, from now on.
   void set_patience_ms(std::uint32_t ms) { options_.patience_ms = ms; }
 
@@ -92,6 +94,7 @@ class Connection {
   std::deque<proto::ClientReply> stash_;         // for receive()
   std::uint64_t next_id_ = 1;
   bool ever_heard_ = false;
+  std::uint8_t daemon_minor_ = 0;
   bool told_lost_ = false;
   bool ping_sent_ = false;
   std::string handshake_failure_;   // the last one on a connection that never came to be

@@ -82,6 +82,7 @@ class Parser {
     add_submit();
     add_wait();
     add_queries();
+    add_canaries();
     add_export_and_cancel();
     add_upkeep();
     add_keygen();
@@ -200,8 +201,17 @@ class Parser {
         ->type_name("FILE");
     command->add_flag("--recursive,-r", submit->recursive, "Look into subfolders too");
     command->add_option("--name", submit->name, "A name for people")->type_name("NAME");
-    command->add_option("--solver", submit->solver, "Default: the puzzle's first")
+    command
+        ->add_option("--solver", submit->solver,
+                     "Default: the puzzle's first; NAME@VERSION takes only that version")
         ->type_name("SOLVER");
+    command
+        ->add_option("--require", submit->require,
+                     "Only workers with this label (puzzle-worker --label); repeatable, all must "
+                     "match")
+        ->type_name("KEY=VALUE")
+        ->allow_extra_args(false)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     command->add_option("--priority", submit->priority, "-100..100, higher first (default 0)")
         ->type_name("N")
         ->check(CLI::Range(-100, 100));
@@ -267,12 +277,24 @@ class Parser {
              [results](const std::string& text) { results->limit = number(text); });
     add_read(command, "--after", "CASE", "Only cases with larger numbers",
              [results](const std::string& text) { results->after = number(text); });
+    command->add_flag("--all-generations", results->all_generations,
+                      "Also results that were taken back, before the newest of their case");
     ShowOptions* show = nullptr;
     command = add_command("show", "Show one case: instance, answers, verdict, history", show);
     add_id(command, "JOB", show->job);
     add_id(command, "CASE", show->case_no);
     WorkersOptions* workers = nullptr;
-    add_command("workers", "List the connected workers", workers);
+    command = add_command(
+        "workers", "List workers, connected or barred by a canary; drain, resume, remove some",
+        workers);
+    command
+        ->add_option("ACTION", workers->action,
+                     "drain: no more cases, stays connected; resume: undoes it; remove: finishes "
+                     "its cases and ends")
+        ->check(CLI::IsMember({"drain", "resume", "remove"}));
+    command->add_option("NAME", workers->names, "Names of workers, or patterns with * ? [..]")
+        ->type_name("WORKER");
+    command->add_flag("--all", workers->all, "All workers instead of names");
     VersionOptions* version = nullptr;
     add_command("version", "Versions of puzzlectl and of the daemon", version);
   }
@@ -292,6 +314,20 @@ class Parser {
         ->type_name("")
         ->required();
     command->add_flag("--force", backup->force, "Replace an older backup there");
+  }
+
+  void add_canaries() {
+    CanaryOptions* canary = nullptr;
+    CLI::App* command = add_command(
+        "canary", "Test workers with the cases of a job that is done: its results are known",
+        canary);
+    add_id(command, "JOB", canary->job);
+    command->add_flag("--off", canary->off, "Its cases are canaries no more");
+    AdmitOptions* admit = nullptr;
+    command = add_command("admit", "Let workers in again that failed a canary", admit);
+    command->add_option("WORKER", admit->name, "Name of the worker, or of its host")
+        ->type_name("")
+        ->required();
   }
 
   void add_export_and_cancel() {

@@ -39,7 +39,8 @@ struct SubmitOptions {
   std::string files_from;
   bool recursive = false;
   std::optional<std::string> name;
-  std::optional<std::string> solver;
+  std::optional<std::string> solver;  // NAME or NAME@VERSION
+  std::vector<std::string> require;   // KEY=VALUE
   std::optional<std::int32_t> priority;
   std::optional<std::uint64_t> time_limit_us;
   std::optional<std::uint64_t> memory_limit_bytes;
@@ -66,6 +67,7 @@ struct ResultsOptions {
   std::string label_glob;
   std::optional<std::uint64_t> limit;
   std::uint64_t after = 0;
+  bool all_generations = false;
 };
 struct ShowOptions {
   std::uint64_t job = 0;
@@ -80,7 +82,18 @@ struct CancelOptions {
   std::uint64_t job = 0;
   std::string reason;
 };
-struct WorkersOptions {};
+struct WorkersOptions {
+  std::string action;              // drain, resume or remove; empty: list them
+  std::vector<std::string> names;  // or patterns
+  bool all = false;
+};
+struct CanaryOptions {
+  std::uint64_t job = 0;
+  bool off = false;
+};
+struct AdmitOptions {
+  std::string name;
+};
 struct KeygenOptions {
   std::string name;
   std::string role = "submit";
@@ -97,7 +110,7 @@ struct BackupOptions {
 struct VersionOptions {};
 // What shells ask for: the words that can follow what is typed.
 struct CompleteOptions {
-  enum class Kind : std::uint8_t { kWords, kPuzzles, kSolvers, kVerdicts, kJobs, kPaths };
+  enum class Kind : std::uint8_t { kWords, kPuzzles, kSolvers, kVerdicts, kJobs, kWorkers, kPaths };
   Kind kind = Kind::kPaths;
   std::vector<std::string> words;  // for kWords
   std::string puzzle;              // for kSolvers: that was typed, or empty
@@ -108,7 +121,7 @@ using CommandOptions =
     std::variant<PuzzlesOptions, SolveOptions, ValidateOptions, SubmitOptions, WaitOptions,
                  JobsOptions, StatusOptions, ResultsOptions, ShowOptions, ExportOptions,
                  CancelOptions, WorkersOptions, DoctorOptions, BackupOptions, VersionOptions,
-                 KeygenOptions, CompleteOptions>;
+                 KeygenOptions, CompleteOptions, CanaryOptions, AdmitOptions>;
 
 struct Options {
   GlobalOptions global;

@@ -41,6 +41,8 @@ int run_command(const Options& options, Context& context) {
     int operator()(const ShowOptions& o) { return run_show(o, context); }
     int operator()(const ExportOptions& o) { return run_export(o, context); }
     int operator()(const CancelOptions& o) { return run_cancel(o, context); }
+    int operator()(const CanaryOptions& o) { return run_canary(o, context); }
+    int operator()(const AdmitOptions& o) { return run_admit(o, context); }
     int operator()(const WorkersOptions& o) { return run_workers(o, context); }
     int operator()(const DoctorOptions& o) { return run_doctor(o, context); }
     int operator()(const BackupOptions& o) { return run_backup(o, context); }

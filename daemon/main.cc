@@ -23,6 +23,8 @@
 #include "daemon/log.h"
 #include "daemon/net/access.h"
 #include "daemon/net/listen.h"
+#include "daemon/net/metrics_endpoint.h"
+#include "daemon/net/metrics_request.h"
 #include "daemon/net/reactor.h"
 #include "daemon/options.h"
 #include "daemon/store/store.h"
@@ -139,11 +141,13 @@ int run(const DaemonOptions& options) {
 
   zmq::context_t context;
   std::optional<Supervisor> supervisor;
+  MetricsRequest metrics(wake);
   Reactor reactor(context, options.net,
-                  {broker, store_thread, read_thread, waker, signals, access.get()}, facts);
+                  {broker, store_thread, read_thread, waker, signals, access.get(), &metrics},
+                  facts);
   const KeyPair* keys = access == nullptr ? nullptr : &access->keys();
   const std::string clients = listen(reactor.client_socket(), client_lock, keys);
-  std::string workers = listen(reactor.worker_socket(), worker_lock, keys);
+  const std::string workers = listen(reactor.worker_socket(), worker_lock, keys);
   spdlog::info("clients at {}, workers at {}", clients, workers);
   if (access != nullptr) {
     spdlog::info("TCP is encrypted; {} authorized keys", access->key_count());
@@ -152,17 +156,26 @@ int run(const DaemonOptions& options) {
         "--insecure-tcp: whoever reaches these endpoints can read, submit and work, and "
         "nothing is encrypted");
   }
+  std::string local_workers = workers;
   if (access != nullptr && options.supervisor.workers > 0 && !ipc_path(workers)) {
     local_lock.emplace(local_worker_endpoint(workers), false);
-    workers = listen(reactor.worker_socket(), *local_lock);
+    local_workers = listen(reactor.worker_socket(), *local_lock);
   }
   if (options.supervisor.workers > 0) {
-    supervisor.emplace(options.supervisor, workers, worker_log_arguments(options));
+    supervisor.emplace(options.supervisor, local_workers, worker_log_arguments(options));
     reactor.set_local_workers(*supervisor);
+  }
+  // After the endpoints: who finds it ready can connect to them.
+  std::optional<MetricsEndpoint> metrics_endpoint;
+  if (!options.metrics.empty()) {
+    metrics_endpoint.emplace(MetricsEndpoint::Options{options.metrics, options.metrics_timeout_ms},
+                             metrics);
+    spdlog::info("metrics at {}/metrics", metrics_endpoint->url());
   }
   spdlog::info("ready");
   service_manager::ready(fmt::format("clients at {}, workers at {}", clients, workers));
   const int code = reactor.run();
+  metrics_endpoint.reset();
   supervisor.reset();
   spdlog::info("stopped");
   return code;

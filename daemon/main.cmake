@@ -1,6 +1,7 @@
 puzzled_library(puzzled_daemon option_rows.cc options.cc options_file.cc log.cc supervisor.cc)
 target_link_libraries(puzzled_daemon PUBLIC puzzled_base spdlog::spdlog
-  PRIVATE fmt::fmt CLI11::CLI11 tomlplusplus::tomlplusplus nlohmann_json::nlohmann_json)
+  PRIVATE puzzled_metrics_address fmt::fmt CLI11::CLI11 tomlplusplus::tomlplusplus
+  nlohmann_json::nlohmann_json)
 
 if(TARGET puzzled_store AND TARGET puzzled_broker)
   puzzled_program(puzzled main.cc check_command.cc)

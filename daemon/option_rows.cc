@@ -31,10 +31,17 @@ std::vector<OptionRow> listen_rows() {
        "The daemon's .key file: TCP connections are encrypted with it.", ""},
       {"authorized-keys", "listen", Kind::kText, FIELD(authorized_keys), 0, 0,
        "Who may connect over encrypted TCP: ROLES KEY NAME a line; read again at SIGHUP.", ""},
+      {"authorized-keys-poll", "listen", Kind::kMilliseconds, FIELD(net.authorized_keys_poll_ms), 0,
+       kDay, "Look so often whether that file has changed, and read it again then; 0: never.", ""},
       {"key-connections-max", "listen", Kind::kCount, FIELD(net.key_connections_max), 1, 1'000'000,
        "Encrypted connections with the same key, at each of the two endpoints.", ""},
       {"insecure-tcp", "listen", Kind::kSwitch, FIELD(insecure_tcp), 0, 0,
        "Allow TCP addresses that other machines can reach, without encryption.", ""},
+      {"metrics", "listen", Kind::kText, FIELD(metrics), 0, 0,
+       "Serve figures for Prometheus over HTTP at PORT (of 127.0.0.1) or ADDRESS:PORT; empty: no.",
+       ""},
+      {"metrics-timeout", "listen", Kind::kMilliseconds, FIELD(metrics_timeout_ms), 100,
+       60 * kSecond, "A scrape or probe fails if the daemon's loop has not answered by then.", ""},
       {"drain-timeout", "listen", Kind::kMilliseconds, FIELD(net.drain_timeout_ms), 0, kHour,
        "On SIGTERM, wait this long for what is being solved.", ""},
   };
@@ -126,6 +133,19 @@ std::vector<OptionRow> worker_rows() {
   };
 }
 
+std::vector<OptionRow> canary_rows() {
+  return {
+      {"canary-rate", "canaries", Kind::kCount, FIELD(broker.canary_rate), 0, 1'000'000,
+       "One dispatch in so many, to each worker, has a canary in it; 0: none.", ""},
+      {"canary-jobs-max", "canaries", Kind::kCount, FIELD(broker.canary_jobs_max), 1, 10'000,
+       "Marked jobs; a chunk of each is in memory.", ""},
+      {"unproven-runs-max", "canaries", Kind::kCount, FIELD(broker.unproven_runs_max), 1,
+       1'000'000'000, "Runs of results, of about 100 bytes each, that wait for a good canary.", ""},
+      {"barred-workers-max", "canaries", Kind::kCount, FIELD(broker.barred_workers_max), 1,
+       1'000'000, "Workers that failed a canary; over it the oldest are let in again.", ""},
+  };
+}
+
 std::vector<OptionRow> job_rows() {
   return {
       {"message-bytes-max", "jobs", Kind::kBytes, FIELD(net.codec.message_bytes_max), 64 * kKiB,
@@ -142,6 +162,8 @@ std::vector<OptionRow> job_rows() {
        "Cases in one job.", ""},
       {"open-jobs-max", "jobs", Kind::kCount, FIELD(broker.open_jobs_max), 1, 10'000'000,
        "Jobs that are neither done nor cancelled.", ""},
+      {"requirement-sets-max", "jobs", Kind::kCount, FIELD(broker.requirement_sets_max), 1, 10'000,
+       "Different sets of required labels and solver versions among open jobs.", ""},
       {"upload-expiry", "jobs", Kind::kMilliseconds, FIELD(broker.upload_expiry_ms), kSecond,
        365 * kDay, "A job whose upload was not completed for this long is cancelled.", ""},
       {"window-bytes-max", "jobs", Kind::kBytes, FIELD(broker.window_bytes_max), kMiB, 64 * kGiB,
@@ -207,7 +229,8 @@ DaemonOptions::DaemonOptions()
 const std::vector<OptionRow>& option_rows() {
   static const std::vector<OptionRow> rows = [] {
     std::vector<OptionRow> all;
-    for (auto* part : {listen_rows, log_rows, store_rows, worker_rows, job_rows, client_rows}) {
+    for (auto* part :
+         {listen_rows, log_rows, store_rows, worker_rows, canary_rows, job_rows, client_rows}) {
       std::ranges::copy(part(), std::back_inserter(all));
     }
     return all;

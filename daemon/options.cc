@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <map>
 
+#include "daemon/net/metrics_address.h"
 #include "proto/base/assert.h"
 #include "proto/base/fatal.h"
 #include "proto/base/paths.h"
@@ -139,6 +140,10 @@ void check_together(const DaemonOptions& options) {
     if (const auto error = endpoint_error(options.worker_endpoint, true)) {
       fail("worker-endpoint: " + *error);
     }
+  }
+  if (!options.metrics.empty()) {
+    const auto address = parse_metrics_address(options.metrics);
+    if (const auto* error = std::get_if<std::string>(&address)) fail("metrics: " + *error);
   }
   if (options.broker.liveness_ms < 2 * options.broker.heartbeat_interval_ms) {
     fail(

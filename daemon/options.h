@@ -33,6 +33,8 @@ struct DaemonOptions {
   bool insecure_tcp = false;
   std::string key_file;         // the daemon's own key pair; empty: tcp is not encrypted
   std::string authorized_keys;  // who may connect over encrypted tcp
+  std::string metrics;          // where metrics are served; empty: nowhere
+  std::uint32_t metrics_timeout_ms = 2'000;
   std::string database;
   std::string log_level = "info";
   std::string log_format = "text";

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <string_view>
 #include <utility>
 
 #include "daemon/broker/types.h"
@@ -49,6 +50,21 @@ std::string describe_end(int status) {
   return fmt::format("exit status {}", WEXITSTATUS(status));
 }
 
+// What systemd tells a service is meant for its main process: a worker that took it up would notify
+// in the daemon's name.
+std::vector<char*> environment_of_workers() {
+  constexpr std::string_view kOurs[] = {"NOTIFY_SOCKET=", "WATCHDOG_PID=", "WATCHDOG_USEC="};
+  std::vector<char*> kept;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const auto is_it = [&](std::string_view name) {
+      return std::string_view(*entry).starts_with(name);
+    };
+    if (std::ranges::none_of(kOurs, is_it)) kept.push_back(*entry);
+  }
+  kept.push_back(nullptr);
+  return kept;
+}
+
 // A process with default signals, its own process group (so that Ctrl-C reaches only the daemon,
 // which drains), no input, and no descriptor of ours but the lifeline. Returns an errno.
 int spawn(const std::vector<std::string>& arguments, int lifeline, pid_t& pid) {
@@ -71,7 +87,9 @@ int spawn(const std::vector<std::string>& arguments, int lifeline, pid_t& pid) {
   std::vector<char*> argv;
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
-  const int error = ::posix_spawn(&pid, argv[0], &files, &attributes, argv.data(), environ);
+  std::vector<char*> environment = environment_of_workers();
+  const int error =
+      ::posix_spawn(&pid, argv[0], &files, &attributes, argv.data(), environment.data());
   ::posix_spawn_file_actions_destroy(&files);
   ::posix_spawnattr_destroy(&attributes);
   return error;

@@ -17,6 +17,7 @@ build=(
   libcli11-dev libtomlplusplus-dev nlohmann-json3-dev  # flags, configuration file, JSON output
   libgmp-dev                      # exact counts of bishops
   libsystemd-dev                  # readiness and watchdog under systemd
+  libmicrohttpd-dev               # metrics
   libxxhash-dev                   # hashes of what is uploaded
 )
 test=(
@@ -24,7 +25,12 @@ test=(
   clang libclang-rt-dev           # fuzzing
 )
 bench=(libbenchmark-dev)
-full=(clang-format clang-tidy llvm mmdebstrap ca-certificates git)
+full=(
+  clang-format clang-tidy llvm mmdebstrap ca-certificates git
+  podman buildah runc netavark aardvark-dns iptables catatonit  # containers
+  docker-compose prometheus systemd                             # what checks deploy/
+  slurm-wlm munge iproute2 sqlite3  # a cluster on this machine: tests/slurm
+)
 
 fail() {
   printf 'packages.sh: %s\n' "$*" >&2
@@ -83,6 +89,13 @@ apt() {
 }
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
+# Nothing of it is started: prometheus brings promtool, but a server as well.
+policy=/usr/sbin/policy-rc.d
+if [ ! -e $policy ]; then
+  printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" tee $policy >/dev/null
+  trap 'rm -f "$log"; "${as_root[@]}" rm -f $policy' EXIT
+  "${as_root[@]}" chmod +x $policy
+fi
 if ! { apt update && apt install -y --no-install-recommends "${missing[@]}"; } >"$log" 2>&1; then
   tail -n 20 "$log" >&2
   fail "apt-get failed; its last lines are above"

@@ -6,6 +6,7 @@
 
 #include <bit>
 #include <cstring>
+#include <string>
 
 #include "proto/base/assert.h"
 #include "proto/client.pb.h"
@@ -66,6 +67,11 @@ bool has_few_fields(std::string_view envelope) {
   });
 }
 
+bool works_with(Version theirs) {
+  const int apart = int{theirs.minor} - int{kMinor};
+  return theirs.major == kMajor && apart <= kMinorsApartMax && -apart <= kMinorsApartMax;
+}
+
 }  // namespace
 
 std::string_view describe(DecodeError error) {
@@ -92,6 +98,26 @@ std::string_view describe(DecodeError error) {
   return "the message cannot be decoded";
 }
 
+std::optional<Version> version_of(std::string_view frame) {
+  if (frame.size() < kHeaderBytes || std::memcmp(frame.data(), kTag, sizeof kTag) != 0) {
+    return std::nullopt;
+  }
+  return Version{static_cast<std::uint8_t>(frame[5]), static_cast<std::uint8_t>(frame[6])};
+}
+
+std::string describe_skew(std::string_view frame, std::string_view peer, std::string_view self) {
+  const Version theirs = version_of(frame).value_or(Version{});
+  const auto name = [](Version v) {
+    return std::to_string(v.major) + "." + std::to_string(v.minor);
+  };
+  const std::string apart = theirs.major != kMajor ? "different major versions do not work together"
+                                                   : "minor versions may be " +
+                                                         std::to_string(kMinorsApartMax) + " apart";
+  return std::string(peer) + " speaks protocol version " + name(theirs) + " and " +
+         std::string(self) + " version " + name(kVersion) + "; " + apart + ": upgrade " +
+         std::string(theirs < kVersion ? peer : self);
+}
+
 std::string encode(Role sender, const google::protobuf::MessageLite& envelope) {
   const std::size_t length = envelope.ByteSizeLong();
   ASSERT(length <= kMessageBytesMax);
@@ -111,7 +137,7 @@ DecodeError decode(std::string_view frame, Role sender, std::size_t bytes_max,
   if (frame.size() < kHeaderBytes) return DecodeError::kTooShort;
   if (std::memcmp(frame.data(), kTag, sizeof kTag) != 0) return DecodeError::kNotOurs;
   if (frame[4] != static_cast<char>(sender)) return DecodeError::kWrongRole;
-  if (static_cast<std::uint8_t>(frame[5]) != kMajor) return DecodeError::kOtherVersion;
+  if (!works_with(*version_of(frame))) return DecodeError::kOtherVersion;
   if (frame.size() > bytes_max) return DecodeError::kTooLarge;
   const std::string_view body = frame.substr(kHeaderBytes);
   if (get_u32(frame.data() + 8) != body.size()) return DecodeError::kWrongLength;

@@ -5,7 +5,8 @@
 //   bytes 0-3   "PZLD"
 //   byte  4     role of the sender: 'c' client, 'w' worker, 'b' broker
 //   byte  5     protocol major version; another major version is refused
-//   byte  6     protocol minor version; unknown fields of a later minor version are ignored
+//   byte  6     protocol minor version; it may differ by one, unknown fields of a later one are
+//               ignored
 //   byte  7     zero
 //   bytes 8-11  length of the envelope, little-endian
 #pragma once
@@ -26,7 +27,9 @@ class MessageLite;
 namespace puzzled::wire {
 
 inline constexpr std::uint8_t kMajor = 1;
-inline constexpr std::uint8_t kMinor = 0;
+inline constexpr std::uint8_t kMinor = 1;
+// So far apart two minor versions may be: an upgrade goes through all of them, in any order.
+inline constexpr std::uint8_t kMinorsApartMax = 1;
 inline constexpr std::size_t kHeaderBytes = 12;
 // Limits that both sides check. Defaults; the daemon's options can lower them.
 inline constexpr std::size_t kMessageBytesMax = 32U << 20U;
@@ -48,7 +51,7 @@ enum class DecodeError {
   kTooShort,       // less than a header
   kNotOurs,        // wrong tag
   kWrongRole,      // e.g. a worker at the clients' endpoint
-  kOtherVersion,   // other major version
+  kOtherVersion,   // other major version, or a minor one too far away
   kWrongLength,    // the length field does not match the frame
   kTooLarge,       // over the limit
   kTooManyFields,  // more than kFieldsMax
@@ -56,6 +59,18 @@ enum class DecodeError {
 };
 // One printable sentence for people, e.g. "the message is not of the puzzled protocol".
 std::string_view describe(DecodeError error);
+
+struct Version {
+  std::uint8_t major = 0;
+  std::uint8_t minor = 0;
+  friend auto operator<=>(const Version&, const Version&) = default;
+};
+inline constexpr Version kVersion{kMajor, kMinor};
+// Of a frame with our tag; nullopt: it is none.
+std::optional<Version> version_of(std::string_view frame);
+// For kOtherVersion: both versions, what may differ, and who is to be upgraded. `peer` and `self`
+// are e.g. "the worker" and "this daemon".
+std::string describe_skew(std::string_view frame, std::string_view peer, std::string_view self);
 
 // The frame for an envelope. REQUIRES: the envelope serialises to at most kMessageBytesMax.
 std::string encode(Role sender, const google::protobuf::MessageLite& envelope);

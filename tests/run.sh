@@ -2,7 +2,8 @@
 # The one command that checks everything: installs what is missing, builds, tests.
 #   tests/run.sh             release, then AddressSanitizer and UBSan, and a short run of fuzzing
 #   tests/run.sh --full      also ThreadSanitizer, clang-format, clang-tidy, long runs (fuzzing: 3
-#                            minutes a target), and the quick start on a bare Debian 12 (needs root)
+#                            minutes a target), and, which needs root, a real Slurm cluster and the
+#                            quick start on a bare Debian 12
 #   tests/run.sh --no-install   install nothing
 # Ends with `N passed, N failed`; exits 0 only if nothing failed.
 set -uo pipefail
@@ -15,7 +16,7 @@ for argument in "$@"; do
     --full) full=true ;;
     --no-install) install=false ;;
     -h | --help)
-      sed -n '2,7s/^# \{0,1\}//p' "$0"
+      sed -n '2,8s/^# \{0,1\}//p' "$0"
       exit 0
       ;;
     *)

@@ -1,7 +1,9 @@
 #include "daemon/broker/broker.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "daemon/broker/canaries.h"
 #include "daemon/broker/core.h"
 #include "daemon/broker/jobs.h"
 #include "daemon/broker/leases.h"
@@ -12,6 +14,11 @@
 #include "proto/base/assert.h"
 
 namespace puzzled {
+namespace {
+
+constexpr std::size_t kBarredShown = 1'000;  // the newest, on a page of workers
+
+}  // namespace
 
 struct Broker::Impl {
   Impl(const BrokerOptions& options, Recovery&& recovery)
@@ -20,12 +27,15 @@ struct Broker::Impl {
         jobs(core),
         leases(core),
         sessions(core, recovery.last_worker),
-        suspects(core) {
+        suspects(core),
+        canaries(core) {
     core.window = &window;
     core.jobs = &jobs;
     core.leases = &leases;
     core.sessions = &sessions;
     core.suspects = &suspects;
+    core.canaries = &canaries;
+    canaries.recover(recovery);
     jobs.recover(std::move(recovery.jobs), recovery.last_job);
   }
 
@@ -35,18 +45,23 @@ struct Broker::Impl {
   void on(event::SealJob&& e) { jobs.seal(e); }
   void on(event::CancelJob&& e) { jobs.cancel(e); }
   void on(event::WaitJob&& e) { jobs.wait(e); }
+  void on(event::MarkCanary&& e) { canaries.mark(e); }
+  void on(event::AdmitWorker&& e) { canaries.admit(e); }
   void on(event::ClientGone&& e) { jobs.forget_client(e.peer); }
   // From workers.
   void on(event::WorkerReady&& e) { sessions.ready(std::move(e)); }
   void on(event::WorkerResults&& e) { sessions.results(std::move(e)); }
   void on(event::WorkerReturn&& e) { sessions.give_back(e); }
   void on(event::WorkerHeartbeat&& e) { sessions.heartbeat(std::move(e)); }
+  void on(event::WorkerSpoke&& e) { sessions.spoke(e); }
   void on(event::WorkerGoodbye&& e) { sessions.goodbye(e); }
   void on(event::WorkerGone&& e) { sessions.connection_gone(e.peer); }
   // From the operator and the store.
+  void on(event::ControlWorkers&& e) { sessions.control(std::move(e)); }
   void on(event::DrainWorkers&&) { sessions.drain(); }
   void on(event::ChunkLoaded&& e) { window.set_loaded(std::move(e)); }
   void on(event::ChunkCompared&& e) { jobs.chunk_compared(e); }
+  void on(event::CanariesLoaded&& e) { canaries.loaded(std::move(e)); }
   void on(event::RecordsDurable&& e) {
     window.set_durable(e.steps);
     leases.set_durable(e.steps);
@@ -91,6 +106,7 @@ struct Broker::Impl {
   broker::Leases leases;
   broker::Sessions sessions;
   broker::Suspects suspects;
+  broker::Canaries canaries;
 };
 
 Broker::Broker(BrokerOptions options, Recovery recovery)
@@ -102,11 +118,15 @@ void Broker::step(const Now& now, Event event, Effects& effects) {
   ASSERT(!impl.started || now.steady_ms >= impl.last_steady_ms);
   impl.last_steady_ms = now.steady_ms;
   impl.core.step.begin(now, effects);
-  if (!std::exchange(impl.started, true)) impl.jobs.start();
+  if (!std::exchange(impl.started, true)) {
+    impl.canaries.start();
+    impl.jobs.start();
+  }
   impl.forgive_own_absence();
   // The event before the timers: whoever speaks now is not silent, however late we come to it.
   std::visit([&](auto&& e) { impl.on(std::forward<decltype(e)>(e)); }, std::move(event));
   impl.run_timers();
+  impl.sessions.take_back();
   impl.sessions.dispatch();
   impl.window.refill();
   impl.is_unfinished = impl.core.step_is_full();
@@ -142,9 +162,7 @@ std::string Broker::Impl::why_waiting(const broker::Job& job) const {
   if (job.open_count() == 0) return "the upload is not finished";
   if (core.draining) return "the daemon is shutting down";
   if (sessions.count() == 0) return "no worker is connected";
-  if (lane.workers == 0) {
-    return "no connected worker offers " + job.spec->solver + " for " + job.spec->puzzle;
-  }
+  if (lane.workers == 0) return sessions.missing(lane);
   if (leases.store_is_behind()) return "results wait for the disk, which is full or slow";
   if (job.queued_count == 0) {
     if (job.loading_count > 0) return "its cases are being read from the store";
@@ -160,7 +178,17 @@ std::string Broker::Impl::why_waiting(const broker::Job& job) const {
 }
 
 WorkersPage Broker::workers(const Now& now, WorkerNo after, std::uint32_t rows) const {
-  return impl_->sessions.page(now, after, rows);
+  WorkersPage page = impl_->sessions.page(now, after, rows);
+  if (after == WorkerNo{}) {
+    const auto& barred = impl_->canaries.barred();
+    const auto shown = std::min<std::size_t>(barred.size(), kBarredShown);
+    page.barred.assign(barred.end() - static_cast<std::ptrdiff_t>(shown), barred.end());
+  }
+  return page;
+}
+
+Demand Broker::demand(std::uint32_t slot_work_ms, std::size_t lanes_max) const {
+  return broker::demand_of(impl_->core, slot_work_ms, lanes_max);
 }
 
 std::string Broker::intake_paused() const { return impl_->core.intake_paused; }
@@ -169,12 +197,15 @@ std::uint64_t Broker::leases() const { return impl_->leases.live_count(); }
 
 std::size_t Broker::worker_count() const { return impl_->sessions.count(); }
 
+std::size_t Broker::barred_count() const { return impl_->canaries.barred().size(); }
+
 std::size_t Broker::open_job_count() const { return impl_->jobs.open_jobs().size(); }
 
 void Broker::check_invariants() const {
   impl_->jobs.check();
   impl_->leases.check();
   impl_->sessions.check();
+  impl_->canaries.check();
   for (const auto& [id, job] : impl_->jobs.open_jobs()) {
     impl_->suspects.check(*job);
     ASSERT(impl_->core.queue.is_sound(job->place));

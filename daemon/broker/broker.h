@@ -9,6 +9,7 @@
 
 #include "daemon/broker/effect.h"
 #include "daemon/broker/event.h"
+#include "daemon/broker/load.h"
 #include "daemon/broker/options.h"
 
 namespace puzzled {
@@ -29,13 +30,18 @@ struct WorkerView {
   bool draining = false;
   std::uint64_t cases_done = 0;  // since it connected
   std::string version;
-  std::vector<std::string> solvers;  // "puzzle/solver"
+  std::vector<std::string> solvers;               // "puzzle/solver"
+  std::vector<std::string> solver_versions = {};  // of them, in their order
+  WorkerState state = WorkerState::kWorking;
+  Labels labels = {};
+  std::uint64_t canaries_passed = 0;  // since it connected
 };
 
 struct WorkersPage {
   std::vector<WorkerView> workers;  // ascending worker numbers
   bool more = false;
-  WorkerNo next_after;  // of the last one; 0: there is none
+  WorkerNo next_after;              // of the last one; 0: there is none
+  std::vector<Barred> barred = {};  // on the first page: those who failed a canary, oldest first
 };
 
 class Broker {
@@ -56,10 +62,14 @@ class Broker {
   void find_stuck(JobId after, JobId last, std::vector<Finding>& findings) const;
   // Workers with larger numbers than `after`: at most `rows`, and fewer if they take much room.
   [[nodiscard]] WorkersPage workers(const Now& now, WorkerNo after, std::uint32_t rows) const;
+  // How much work is open, and how many slots it wants; see load.h.
+  [[nodiscard]] Demand demand(std::uint32_t slot_work_ms,
+                              std::size_t lanes_max = kDemandLanesMax) const;
   [[nodiscard]] std::string intake_paused() const;  // empty: it is not
   [[nodiscard]] std::uint64_t leases() const;       // open ones, for draining
   [[nodiscard]] std::size_t worker_count() const;
   [[nodiscard]] std::size_t open_job_count() const;
+  [[nodiscard]] std::size_t barred_count() const;  // workers that failed a canary
 
   // Aborts if an invariant does not hold. For tests and the simulator.
   void check_invariants() const;

@@ -13,6 +13,7 @@
 
 namespace puzzled::broker {
 
+class Canaries;
 class Window;
 class Jobs;
 class Leases;
@@ -47,6 +48,8 @@ class Step {
   void find(Finding what) { effects_->findings.push_back(std::move(what)); }
   void set_swept(JobId last) { effects_->swept = last; }
   void load(const LoadChunk& what) { effects_->loads.push_back(what); }
+  void load_canaries(const LoadCanaries& what) { effects_->canary_loads.push_back(what); }
+  void notice(std::string line) { effects_->notices.push_back(std::move(line)); }
   void compare(const CompareChunk& what) { effects_->comparisons.push_back(what); }
   template <class Message>  // one of ClientMessage
   void reply_now(PeerId to, Message what) {
@@ -95,6 +98,7 @@ struct Core {
   Leases* leases = nullptr;
   Sessions* sessions = nullptr;
   Suspects* suspects = nullptr;
+  Canaries* canaries = nullptr;
 };
 
 }  // namespace puzzled::broker

@@ -72,9 +72,11 @@ struct InsertResults {
   std::int64_t graded_ms = 0;
   ResultSet results;
   std::vector<ResultRow> rows;  // only those that count; ascending case numbers
+  std::uint64_t stretch = 0;    // of the worker's results that no good canary has proven; 0: none
 };
 struct InsertAttempt {  // an attempt that ended abnormally and was charged to the case
   JobId job;
+  ChunkNo chunk_no = 0;
   CaseNo case_no;
   std::uint32_t attempt = 0;
   WorkerNo worker;
@@ -87,12 +89,38 @@ struct RetractAttempt {  // its worker came back: it had not died, so nothing is
   CaseNo case_no;
   Bytes16 start_id{};
 };
+struct MarkCanary {  // or unmarks
+  JobId job;
+  bool off = false;
+  std::int64_t marked_ms = 0;
+};
+struct ForgetStretch {  // its results stand: a good canary has proven them, or nobody can any more
+  std::uint64_t stretch = 0;
+};
+struct ReviseResults {  // the worker's results of these cases: each is open again, a generation up
+  JobId job;
+  ChunkNo chunk_no = 0;
+  CaseNo first_case;
+  std::uint32_t count = 0;
+  std::uint64_t stretch = 0;  // that they were stored in
+};
+struct ReopenJob {  // it was finished, and has open cases again
+  JobId job;
+};
+struct BarWorker {
+  Barred barred;
+};
+struct AdmitWorker {  // none of that name or host is barred any more
+  std::string name;
+};
 
 }  // namespace record
 
 using Record = std::variant<record::InsertJob, record::InsertChunk, record::SealJob,
                             record::CancelJob, record::FinishJob, record::InsertWorker,
-                            record::InsertResults, record::InsertAttempt, record::RetractAttempt>;
+                            record::InsertResults, record::InsertAttempt, record::RetractAttempt,
+                            record::MarkCanary, record::ForgetStretch, record::ReviseResults,
+                            record::ReopenJob, record::BarWorker, record::AdmitWorker>;
 
 // ---- Messages to peers.
 namespace message {
@@ -143,6 +171,29 @@ struct JobDone {
   std::uint64_t request = 0;
   JobId job;
 };
+struct ControlledWorker {
+  std::string name;
+  std::string host;
+  std::uint32_t pid = 0;
+  std::uint32_t leases = 0;  // that it still has
+  WorkerState state = WorkerState::kWorking;
+  bool changed = false;  // false: it was so before
+};
+struct WorkersControlled {
+  std::uint64_t request = 0;
+  std::vector<std::string> unknown;       // patterns that match none; then nothing was done
+  std::vector<ControlledWorker> workers;  // the first ones, ascending worker numbers
+  std::uint64_t changed = 0;              // of all
+  std::uint64_t unchanged = 0;
+};
+struct CanaryMarked {
+  std::uint64_t request = 0;
+  JobId job;
+};
+struct WorkerAdmitted {
+  std::uint64_t request = 0;
+  std::uint64_t count = 0;
+};
 
 // To workers.
 struct Welcome {  // with boot 0: the broker does not know this worker (any more): send Ready
@@ -187,8 +238,10 @@ struct Refused {
 
 }  // namespace message
 
-using ClientMessage = std::variant<message::Error, message::JobOpened, message::ChunkAccepted,
-                                   message::JobSealed, message::JobCancelled, message::JobDone>;
+using ClientMessage =
+    std::variant<message::Error, message::JobOpened, message::ChunkAccepted, message::JobSealed,
+                 message::JobCancelled, message::JobDone, message::WorkersControlled,
+                 message::CanaryMarked, message::WorkerAdmitted>;
 using WorkerMessage =
     std::variant<message::Welcome, message::Dispatch, message::Stored, message::Stale,
                  message::Revoke, message::Drain, message::Heartbeat, message::Refused>;
@@ -215,6 +268,13 @@ struct CompareChunk {
   std::uint64_t hash = 0;
 };
 
+// A chunk of a job that is marked, with what is known of its cases. Answered as loads are.
+struct LoadCanaries {
+  JobId job;
+  ChunkNo chunk_no = 0;
+  std::uint64_t epoch = 0;  // comes back with the answer
+};
+
 struct Effects {
   // Number of the last step that gave records, from 1: what `when_durable` waits for. Steps
   // without records do not count; 0: nothing was ever recorded, so everything is durable.
@@ -228,6 +288,8 @@ struct Effects {
   std::vector<Finding> findings;
   JobId swept;
   std::vector<CompareChunk> comparisons;
+  std::vector<LoadCanaries> canary_loads;
+  std::vector<std::string> notices;  // lines for the operator's log
 
   void clear() {  // `step` stays: it is set by every step
     records.clear();
@@ -236,6 +298,8 @@ struct Effects {
     loads.clear();
     findings.clear();
     comparisons.clear();
+    canary_loads.clear();
+    notices.clear();
   }
 };
 
@@ -260,6 +324,7 @@ struct RecoveredJob {
   bool sealed = false;
   bool cancelled = false;
   bool finished = false;
+  bool canary = false;
   std::int64_t created_ms = 0;
   std::uint32_t chunk_count = 0;
   std::uint64_t case_count = 0;
@@ -270,11 +335,25 @@ struct RecoveredJob {
   std::vector<std::uint64_t> chunk_hashes;  // only of unsealed jobs, by chunk number
   std::vector<RecoveredAttempt> attempts;
 };
+struct RecoveredRun {  // results of a worker that no good canary has proven: consecutive cases
+  std::uint64_t stretch = 0;
+  WorkerNo worker;
+  Bytes16 start_id{};
+  JobId job;
+  ChunkNo chunk_no = 0;
+  CaseNo chunk_first_case;
+  std::uint32_t chunk_case_count = 0;
+  std::uint32_t first = 0;  // in the chunk
+  std::uint32_t count = 0;
+};
 struct Recovery {
   Boot boot;
   WorkerNo last_worker;
   JobId last_job;
   std::vector<RecoveredJob> jobs;  // all jobs, ascending
+  std::uint64_t last_stretch = 0;
+  std::vector<RecoveredRun> runs;  // ascending stretches
+  std::vector<Barred> barred;      // oldest first
 };
 
 }  // namespace puzzled

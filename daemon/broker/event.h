@@ -48,6 +48,19 @@ struct WaitJob {
   std::uint64_t request = 0;
   JobId job;
 };
+// The job's cases are canaries from now on, or no more.
+struct MarkCanary {
+  PeerId peer;
+  std::uint64_t request = 0;
+  JobId job;
+  bool off = false;
+};
+// Workers of this name or host that failed a canary may come back.
+struct AdmitWorker {
+  PeerId peer;
+  std::uint64_t request = 0;
+  std::string name;
+};
 struct ClientGone {  // its socket is known to be gone: forget what waits for it
   PeerId peer;
 };
@@ -66,6 +79,7 @@ struct WorkerReady {
   std::vector<SolverOffer> offers;
   Boot boot;  // of `leases`; 0 for none
   std::vector<LeaseId> leases;
+  Labels labels = {};
 };
 struct WorkerResults {
   PeerId peer;
@@ -97,6 +111,9 @@ struct WorkerHeartbeat {
   std::vector<BusySlot> slots;
   std::uint32_t capacity = 0;
 };
+struct WorkerSpoke {  // something that only a later minor version understands
+  PeerId peer;
+};
 struct WorkerGoodbye {
   PeerId peer;
   std::string reason;
@@ -106,6 +123,19 @@ struct WorkerGone {  // its socket is known to be gone (host unreachable)
 };
 
 // ---- From the operator.
+
+enum class WorkerAction : std::uint8_t {  // numbers of proto/client.proto
+  kDrain = 1,                             // no new leases; those that were not begun are taken back
+  kResume = 2,                            // undoes kDrain
+  kRemove = 3,                            // kDrain, and the worker ends once its cases are done
+};
+struct ControlWorkers {
+  PeerId peer;
+  std::uint64_t request = 0;
+  WorkerAction action = WorkerAction::kDrain;
+  std::vector<std::string> patterns;  // of names (proto/base/glob.h); a few are no plain names
+  bool all = false;                   // every worker; no patterns
+};
 
 struct DrainWorkers {};  // the daemon is shutting down: dispatch nothing more, tell all workers
 
@@ -122,6 +152,14 @@ struct ChunkCompared {  // answers CompareChunk
   std::uint64_t request = 0;
   ChunkNo chunk_no = 0;
   bool same = false;
+};
+struct CanariesLoaded {  // answers LoadCanaries
+  JobId job;
+  ChunkNo chunk_no = 0;
+  std::uint64_t epoch = 0;  // of the question
+  CaseNo first_case;
+  ChunkCasesPtr cases;
+  std::vector<KnownResult> known;  // of those that have one, ascending
 };
 struct RecordsDurable {  // the records of all steps up to Effects::step == `steps` are on disk
   std::uint64_t steps = 0;
@@ -146,11 +184,13 @@ struct Tick {};  // time has passed (next_deadline() was reached)
 
 namespace puzzled {
 
-using Event = std::variant<event::OpenJob, event::AddChunk, event::SealJob, event::CancelJob,
-                           event::WaitJob, event::ClientGone, event::WorkerReady,
-                           event::WorkerResults, event::WorkerReturn, event::WorkerHeartbeat,
-                           event::WorkerGoodbye, event::WorkerGone, event::DrainWorkers,
-                           event::ChunkLoaded, event::ChunkCompared, event::RecordsDurable,
-                           event::IntakePaused, event::IntakeResumed, event::Sweep, event::Tick>;
+using Event =
+    std::variant<event::OpenJob, event::AddChunk, event::SealJob, event::CancelJob, event::WaitJob,
+                 event::MarkCanary, event::AdmitWorker, event::ClientGone, event::WorkerReady,
+                 event::WorkerResults, event::WorkerReturn, event::WorkerHeartbeat,
+                 event::WorkerSpoke, event::WorkerGoodbye, event::WorkerGone, event::ControlWorkers,
+                 event::DrainWorkers, event::ChunkLoaded, event::ChunkCompared,
+                 event::CanariesLoaded, event::RecordsDurable, event::IntakePaused,
+                 event::IntakeResumed, event::Sweep, event::Tick>;
 
 }  // namespace puzzled

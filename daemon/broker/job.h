@@ -45,6 +45,8 @@ struct OpenChunk {
   std::vector<CaseState> states;      // once active
   std::vector<PositionRange> queued;  // disjoint; the next one is the last
   std::vector<std::uint32_t> alone;   // suspects: each makes a dispatch of its own
+  // Results that were taken back while the cases were asked for: the store's answer may have them.
+  std::vector<std::uint32_t> reopened;
 };
 
 // A chunk with open cases that is only in the store.
@@ -65,6 +67,13 @@ class Backlog {
   [[nodiscard]] std::size_t size() const { return chunks_.size() - head_; }
   [[nodiscard]] auto begin() const { return chunks_.begin() + static_cast<std::ptrdiff_t>(head_); }
   [[nodiscard]] auto end() const { return chunks_.end(); }
+  // nullptr: it is not there.
+  [[nodiscard]] BacklogChunk* find(ChunkNo chunk_no) {
+    for (std::size_t i = head_; i < chunks_.size(); ++i) {
+      if (chunks_[i].chunk_no == chunk_no) return &chunks_[i];
+    }
+    return nullptr;
+  }
   void push_back(const BacklogChunk& chunk) { chunks_.push_back(chunk); }
   void push_front(const BacklogChunk& chunk) {
     head_ > 0 ? static_cast<void>(chunks_[--head_] = chunk)

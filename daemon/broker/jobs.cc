@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "daemon/broker/leases.h"
+#include "daemon/broker/sessions.h"
 #include "daemon/broker/window.h"
 #include "proto/base/assert.h"
 #include "proto/base/digest.h"
@@ -26,13 +27,17 @@ constexpr std::int64_t kUploadGraceParts = 24;
 
 std::uint64_t Jobs::hash_of(const JobSpec& spec) {
   std::uint64_t hash = wire::kEmptyDigest;
-  for (const std::string* text : {&spec.name, &spec.puzzle, &spec.solver}) {
+  for (const std::string* text : {&spec.name, &spec.puzzle, &spec.solver, &spec.solver_version}) {
     hash = wire::fold_digest(hash, std::hash<std::string>{}(*text));
   }
   for (const std::uint64_t number :
        {static_cast<std::uint64_t>(spec.priority), spec.limits.time_limit_us,
         spec.limits.memory_limit_bytes, spec.limits.answer_bytes_max}) {
     hash = wire::fold_digest(hash, number);
+  }
+  for (const Label& label : spec.require) {
+    hash = wire::fold_digest(hash, std::hash<std::string>{}(label.key));
+    hash = wire::fold_digest(hash, std::hash<std::string>{}(label.value));
   }
   return hash;
 }
@@ -74,7 +79,14 @@ void Jobs::open_job(event::OpenJob&& request) {
                 "the database has had " + std::to_string(last_job_.value) +
                     " jobs, as many as it can number: start the daemon with a new one");
   }
-  const Job& job = create(request);
+  const std::optional<LaneNo> lane = core_.sessions->enter_lane(spec, false);
+  if (!lane) {
+    return fail(request.peer, request.request, ErrorCode::kUnavailable,
+                "open jobs have " + std::to_string(core_.options.requirement_sets_max) +
+                    " different sets of requirements, as many as the daemon allows "
+                    "(requirement_sets_max): try again when one has ended");
+  }
+  const Job& job = create(request, *lane);
   core_.step.record(record::InsertJob{.job = job.id,
                                       .request_id = job.request_id,
                                       .spec = job.spec,
@@ -86,18 +98,20 @@ void Jobs::open_job(event::OpenJob&& request) {
                                                                  .sealed = false});
 }
 
-Job& Jobs::create(const event::OpenJob& request) {
+Job& Jobs::create(const event::OpenJob& request, LaneNo lane) {
   last_job_ = JobId{last_job_.value + 1};
   auto job = std::make_unique<Job>();
   job->id = last_job_;
   job->request_id = request.request_id;
   job->spec = std::make_shared<const JobSpec>(request.spec);
   job->digest = wire::kEmptyDigest;
-  job->place.lane = core_.queue.lane_of(request.spec.puzzle, request.spec.solver);
+  job->place.lane = lane;
   job->place.turn = {.priority = request.spec.priority, .virtual_us = 0, .job = job->id};
   by_request_.emplace(job->request_id, static_cast<std::uint32_t>(entries_.size()));
-  entries_.push_back(
-      {.id = job->id, .request_id = job->request_id, .spec_hash = hash_of(request.spec)});
+  entries_.push_back({.id = job->id,
+                      .request_id = job->request_id,
+                      .spec_hash = hash_of(request.spec),
+                      .lane = core_.queue.lane(job->place.lane).plain});
   touch_upload(*job,
                core_.step.steady_ms() + static_cast<std::int64_t>(core_.options.upload_expiry_ms));
   return *open_.emplace(job->id, std::move(job)).first->second;

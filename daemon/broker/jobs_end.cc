@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "daemon/broker/canaries.h"
 #include "daemon/broker/jobs.h"
 #include "daemon/broker/leases.h"
+#include "daemon/broker/sessions.h"
 #include "daemon/broker/suspects.h"
 #include "daemon/broker/window.h"
 #include "proto/base/assert.h"
@@ -50,12 +52,47 @@ void Jobs::end_job(Job& job, End how) {
     std::erase(it->second, id);
     if (it->second.empty()) waits_.erase(it);
   }
+  core_.leases->leave_canaries(job);
   core_.window->drop(job);
+  core_.queue.remove_job(job.place.lane);
+  core_.canaries->job_ended(job, how == End::kCancelled);
   Entry& entry = *find(id);
   entry.digest = job.digest;
   entry.chunk_count = job.chunk_count;
   entry.end = how;
   open_.erase(id);
+}
+
+std::optional<Jobs::Facts> Jobs::end_of(JobId id) {
+  const Entry* entry = find(id);
+  if (entry == nullptr) return std::nullopt;
+  return Facts{.how = entry->end, .chunk_count = entry->chunk_count, .lane = entry->lane};
+}
+
+Job& Jobs::reopen(JobId id, const EndedJob& ended) {
+  Entry& entry = *find(id);
+  ASSERT(entry.end == End::kFinished);
+  entry.end = End::kOpen;
+  auto job = std::make_unique<Job>();
+  job->id = id;
+  job->request_id = ended.request_id;
+  job->spec = ended.spec;
+  job->sealed = true;
+  job->chunk_count = job->durable_chunks = ended.chunk_count;
+  job->case_count = job->done_count = ended.case_count;
+  job->file_count = ended.file_count;
+  job->digest = ended.digest;
+  place(*job);
+  core_.step.record(record::ReopenJob{.job = id});
+  ++recovered_;
+  return *open_.emplace(id, std::move(job)).first->second;
+}
+
+void Jobs::place(Job& job) {
+  job.place.lane = *core_.sessions->enter_lane(*job.spec, true);
+  job.place.turn = {.priority = std::clamp(job.spec->priority, kPriorityMin, kPriorityMax),
+                    .virtual_us = 0,
+                    .job = job.id};
 }
 
 void Jobs::wait(const event::WaitJob& request) {
@@ -127,6 +164,7 @@ void Jobs::recover(std::vector<RecoveredJob>&& jobs, JobId last_job) {
                         .spec_hash = hash_of(*from.spec),
                         .digest = from.digest,
                         .chunk_count = from.chunk_count,
+                        .lane = core_.queue.lane_of(from.spec->puzzle, from.spec->solver),
                         .end = from.cancelled  ? End::kCancelled
                                : from.finished ? End::kFinished
                                                : End::kOpen});
@@ -145,10 +183,7 @@ void Jobs::recover(std::vector<RecoveredJob>&& jobs, JobId last_job) {
     job->digest = from.digest;
     job->hashes = std::move(from.chunk_hashes);
     ASSERT(job->sealed || job->hashes.size() == job->chunk_count);
-    job->place.lane = core_.queue.lane_of(job->spec->puzzle, job->spec->solver);
-    job->place.turn = {.priority = std::clamp(job->spec->priority, kPriorityMin, kPriorityMax),
-                       .virtual_us = 0,
-                       .job = job->id};
+    place(*job);
     std::uint64_t open_cases = 0;
     for (const RecoveredChunk& chunk : from.open_chunks) {
       if (chunk.done_count == chunk.case_count) continue;

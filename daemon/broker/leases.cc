@@ -23,9 +23,18 @@ std::int64_t Leases::dispatch(Session& session, Job& job, std::uint32_t cases_ma
   lease->id = LeaseId{++last_lease_};
   lease->worker = session.worker;
   lease->job = &job;
+  lease->spec = job.spec;
+  lease->lane = core_.queue.lane(job.place.lane).plain;
   lease->session = &session;
-  lease->pieces =
-      core_.window->take(job, cases_max, core_.options.dispatch_bytes_max, lease->alone);
+  std::uint64_t bytes_max = core_.options.dispatch_bytes_max;
+  const std::optional<PickedCanary> picked = core_.canaries->pick(session, job, lease->id);
+  if (picked) {  // a dispatch with a canary is no larger than others
+    const auto& offsets = picked->slice.cases->offsets;
+    bytes_max -= std::min<std::uint64_t>(
+        bytes_max, offsets[picked->slice.first + 1] - offsets[picked->slice.first]);
+    cases_max = std::max(1U, std::min(cases_max, core_.options.dispatch_cases_max - 1));
+  }
+  lease->pieces = core_.window->take(job, cases_max, bytes_max, lease->alone);
   const Piece& last = lease->pieces.back();
   lease->open_count = last.position + last.count;
   lease->is_open.assign(lease->open_count, true);
@@ -41,10 +50,7 @@ std::int64_t Leases::dispatch(Session& session, Job& job, std::uint32_t cases_ma
                              .spec = job.spec,
                              .alone = lease->alone,
                              .slices = {}};
-  dispatch.slices.reserve(lease->pieces.size());
-  for (const Piece& piece : lease->pieces) {
-    dispatch.slices.push_back({piece.chunk->cases, piece.first, piece.count});
-  }
+  dispatch.slices = slices_of(*lease, picked);
   core_.step.tell_now(session.peer, std::move(dispatch));
 
   const Cost& cost = job.cost.known() ? job.cost : core_.queue.cost(job.place.lane);
@@ -59,6 +65,44 @@ std::int64_t Leases::dispatch(Session& session, Job& job, std::uint32_t cases_ma
   leases_.emplace(lease->id, std::move(lease));
   core_.sessions->update_credit(session);
   return runs_out_ms;
+}
+
+// The canary goes anywhere; what it comes to lie in is cut in two.
+std::vector<message::Slice> Leases::slices_of(Lease& lease,
+                                              const std::optional<PickedCanary>& picked) {
+  std::vector<message::Slice> slices;
+  slices.reserve(lease.pieces.size() + 2);
+  if (!picked) {
+    for (const Piece& piece : lease.pieces) {
+      slices.push_back({piece.chunk->cases, piece.first, piece.count});
+    }
+    return slices;
+  }
+  lease.canary = picked->out;
+  const std::uint32_t at = lease.canary->position %= lease.open_count + 1;
+  lease.is_open.insert(lease.is_open.begin() + at, false);
+  std::vector<Piece> pieces;
+  const auto add = [&](const Piece& piece) {
+    if (piece.count == 0) return;
+    pieces.push_back(piece);
+    slices.push_back({piece.chunk->cases, piece.first, piece.count});
+  };
+  bool placed = false;
+  for (Piece piece : lease.pieces) {
+    if (placed) {
+      ++piece.position;
+    } else if (at < piece.position + piece.count) {
+      const std::uint32_t before = at - piece.position;
+      add({piece.chunk, piece.first, before, piece.position});
+      slices.push_back(picked->slice);
+      placed = true;
+      piece = {piece.chunk, piece.first + before, piece.count - before, at + 1};
+    }
+    add(piece);
+  }
+  if (!placed) slices.push_back(picked->slice);
+  lease.pieces = std::move(pieces);
+  return slices;
 }
 
 // ---- Back: results.
@@ -76,39 +120,69 @@ const Lease* Leases::find_known(const Session& session, LeaseId id) const {
   return it != leases_.end() && it->second->worker == session.worker ? it->second.get() : nullptr;
 }
 
-void Leases::results(Session& session, event::WorkerResults&& event) {
+std::optional<FailedCanary> Leases::results(Session& session, event::WorkerResults&& event) {
   Lease* lease = find(session, event.boot, event.lease, event.attempt);
   if (lease == nullptr) {
-    return core_.step.tell_now(session.peer, message::Stale{event.boot, event.lease});
+    core_.step.tell_now(session.peer, message::Stale{event.boot, event.lease});
+    return std::nullopt;
   }
-  if (lease->job != nullptr && store_is_far_behind()) {
+  if (!lease->is_settled()) {
     lease->progress_ms = session.progress_ms = core_.step.steady_ms();
-    return;  // without an answer it keeps them, and sends them again
+    // Without an answer it keeps them, and sends them again.
+    if (store_is_far_behind()) return std::nullopt;
+    if (auto failed = judge(session, *lease, event.results, event.busy_us)) return failed;
   }
   core_.step.tell_when_durable(session.peer, message::Stored{core_.boot, event.lease, event.part});
-  if (lease->job == nullptr) return;  // settled: the same part again
-  Job& job = *lease->job;
-  lease->progress_ms = session.progress_ms = core_.step.steady_ms();
-  std::vector<OpenChunk*> chunks = open_chunks(*lease);
+  if (!lease->is_settled()) count(session, *lease, std::move(event));
+  return std::nullopt;
+}
+
+// Before anything else of the part counts.
+std::optional<FailedCanary> Leases::judge(Session& session, Lease& lease, const ResultSet& results,
+                                          std::uint64_t& busy_us) {
+  if (!lease.has_open_canary()) return std::nullopt;
+  CanaryOut& canary = *lease.canary;
+  const auto result = std::ranges::find(results.results, canary.position, &CaseResult::position);
+  if (result == results.results.end()) return std::nullopt;
+  canary.is_open = false;
+  busy_us -= std::min(busy_us, result->time_us);  // not the job's own cost
+  if (!core_.canaries->is_current(canary)) return std::nullopt;
+  if (std::string why = core_.canaries->judge(canary, *result); !why.empty()) {
+    return FailedCanary{.lane = lease.lane, .why = std::move(why)};
+  }
+  core_.canaries->prove(session, lease.lane, canary);
+  return std::nullopt;
+}
+
+void Leases::count(Session& session, Lease& lease, event::WorkerResults&& event) {
+  const auto is_over = [&] { return lease.open_count == 0 && !lease.has_open_canary(); };
   std::vector<record::ResultRow> rows;
-  count_results(*lease, event.results, rows);
-  if (rows.empty()) return;
+  std::vector<OpenChunk*> chunks = open_chunks(lease);
+  if (lease.job != nullptr) count_results(lease, event.results, rows);
+  if (rows.empty()) {
+    if (!is_over()) return;
+    note_undurable(0, &lease);
+    return detach(lease);
+  }
+  Job& job = *lease.job;
   job.cost.learn(rows.size(), event.busy_us);
   core_.queue.cost(job.place.lane).learn(rows.size(), event.busy_us);
   session.cases_done += rows.size();
   core_.sessions->record_worker(session);
   const std::uint64_t bytes =
       rows.size() * kRowBytes + (event.results.body ? event.results.body->size() : 0);
+  const std::uint64_t stretch = core_.canaries->note(session, job, rows);
   core_.step.record(record::InsertResults{.job = job.id,
                                           .worker = session.worker,
                                           .solver_version = session.solver_version(job.place.lane),
-                                          .attempt = lease->attempt,
+                                          .attempt = lease.attempt,
                                           .graded_ms = core_.step.wall_ms(),
                                           .results = std::move(event.results),
-                                          .rows = std::move(rows)});
-  const bool ended = lease->open_count == 0;
-  note_undurable(bytes, ended ? lease : nullptr);
-  if (ended) detach(*lease);
+                                          .rows = std::move(rows),
+                                          .stretch = stretch});
+  core_.canaries->limit(session);
+  note_undurable(bytes, is_over() ? &lease : nullptr);
+  if (is_over()) detach(lease);
   settle_chunks(core_, job, std::move(chunks));
   core_.jobs->finish_if_done(job);
 }
@@ -145,20 +219,25 @@ void Leases::give_back(Session& session, const event::WorkerReturn& returned) {
   if (lease == nullptr) {
     return core_.step.tell_now(session.peer, message::Stale{returned.boot, returned.lease});
   }
-  if (lease->job == nullptr) return;  // settled: there is nothing left to return
+  if (lease->is_settled()) return;  // there is nothing left to return
   lease->progress_ms = session.progress_ms = core_.step.steady_ms();
   std::vector<bool> kept = lease->is_open;
   std::uint32_t kept_count = lease->open_count;
   for (const PositionRange& range : returned.positions) {
     const std::uint64_t end =
         std::min<std::uint64_t>(kept.size(), std::uint64_t{range.first} + range.count);
+    if (lease->has_open_canary() && lease->canary->position >= range.first &&
+        lease->canary->position < end) {
+      lease->canary->is_open = false;
+      Canaries::missed(session, lease->lane);
+    }
     for (std::uint64_t position = range.first; position < end; ++position) {
       if (!kept[position]) continue;
       kept[position] = false;
       --kept_count;
     }
   }
-  Job& job = *lease->job;
+  Job* const job = lease->job;
   std::vector<OpenChunk*> chunks = open_chunks(*lease);
   // What is open and not kept goes back.
   for (std::size_t i = 0; i < kept.size(); ++i) {
@@ -167,12 +246,12 @@ void Leases::give_back(Session& session, const event::WorkerReturn& returned) {
   requeue_open(*lease);
   lease->is_open = std::move(kept);
   lease->open_count = kept_count;
-  if (kept_count == 0) {
+  if (kept_count == 0 && !lease->has_open_canary()) {
     const LeaseId id = lease->id;
     detach(*lease);
     leases_.erase(id);
   }
-  settle_chunks(core_, job, std::move(chunks));
+  if (job != nullptr) settle_chunks(core_, *job, std::move(chunks));
 }
 
 // Queues all open positions again, so that the first of them is the next to be taken.
@@ -193,11 +272,21 @@ void Leases::requeue_open(Lease& lease) {
 }
 
 void Leases::end(Lease& lease, Blame blame) {
+  if (lease.job == nullptr) {  // only its canary was open
+    core_.step.note_work();
+    const LeaseId id = lease.id;
+    detach(lease);
+    leases_.erase(id);
+    return;
+  }
   Job& job = *lease.job;
   std::vector<OpenChunk*> chunks = open_chunks(lease);
   bool said = false;  // that it was being solved
   if (blame != Blame::kNone) {
     for (const event::BusySlot& busy : lease.session->busy) {
+      // A canary that was being solved is known to be no case that kills.
+      said = said || (busy.lease == lease.id && lease.has_open_canary() &&
+                      busy.position == lease.canary->position);
       if (busy.lease != lease.id || busy.position >= lease.is_open.size() ||
           !lease.is_open[busy.position]) {
         continue;
@@ -215,7 +304,8 @@ void Leases::end(Lease& lease, Blame blame) {
       }
     }
   }
-  if (blame == Blame::kCharge && !said && may_have_begun(lease)) core_.suspects->note_lost(lease);
+  if (blame == Blame::kCharge && !said && lease.open_count > 0 && may_have_begun(lease))
+    core_.suspects->note_lost(lease);
   requeue_open(lease);
   core_.step.note_work();
   const LeaseId id = lease.id;
@@ -241,11 +331,13 @@ bool Leases::may_have_begun(const Lease& lease) const {
 // The lease no longer holds cases; it counts for nobody any more.
 void Leases::detach(Lease& lease) {
   Session& session = *lease.session;
+  if (lease.has_open_canary()) Canaries::missed(session, lease.lane);
   std::erase(session.leases, lease.id);
   session.leases_allowed =
       std::max(session.capacity, static_cast<std::uint32_t>(session.leases.size()));
-  lease.job->leases.erase(lease.id);
+  if (lease.job != nullptr) lease.job->leases.erase(lease.id);
   lease.job = nullptr;
+  lease.canary.reset();
   lease.session = nullptr;
   lease.pieces = {};
   lease.is_open = {};
@@ -272,6 +364,15 @@ void Leases::settle_chunks(Core& core, Job& job, std::vector<OpenChunk*> chunks)
 
 void Leases::end_all(Session& session, Blame blame) {
   while (!session.leases.empty()) end(*leases_.at(session.leases.back()), blame);
+}
+
+void Leases::leave_canaries(Job& job) {
+  for (const LeaseId id : std::exchange(job.leases, {})) {
+    Lease& lease = *leases_.at(id);
+    ASSERT(lease.open_count == 0 && lease.has_open_canary());
+    lease.job = nullptr;
+    lease.pieces = {};
+  }
 }
 
 void Leases::revoke(Job& job) {

@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
+#include "daemon/broker/canaries.h"
 #include "daemon/broker/core.h"
 #include "daemon/broker/job.h"
 #include "daemon/broker/window.h"
@@ -20,17 +22,23 @@ struct Session;
 struct Lease {
   LeaseId id;
   WorkerNo worker;             // of the session
-  Job* job = nullptr;          // nullptr once settled
   Session* session = nullptr;  // nullptr once settled
+  Job* job = nullptr;          // nullptr once settled, or when the job has ended before its canary
+  JobSpecPtr spec;             // of the job
+  LaneNo lane = 0;             // likewise
   std::uint32_t attempt = 1;
   bool alone = false;
   std::vector<Piece> pieces;  // the chunk is there only as long as the piece has open positions
-  std::vector<bool> is_open;  // by position: neither answered nor returned
+  std::vector<bool> is_open;  // by position: neither answered nor returned; never the canary's
   std::uint32_t open_count = 0;
+  std::optional<CanaryOut> canary;
   std::int64_t dispatched_ms = 0;
   std::int64_t progress_ms = 0;     // when it last showed any
   std::uint64_t progress_seen = 0;  // what its slots said in the last heartbeat, folded
   bool on_slot = false;             // in the last heartbeat
+
+  [[nodiscard]] bool is_settled() const { return session == nullptr; }
+  [[nodiscard]] bool has_open_canary() const { return canary && canary->is_open; }
 };
 
 // What becomes of the cases a worker was solving when its lease ended.
@@ -47,8 +55,11 @@ class Leases {
   // Takes at most `cases_max` cases of the job and sends them to the worker.
   // Returns when the lease runs out.
   std::int64_t dispatch(Session& session, Job& job, std::uint32_t cases_max);
-  void results(Session& session, event::WorkerResults&& results);
+  // If a canary is among them and failed, nothing of them counts.
+  std::optional<FailedCanary> results(Session& session, event::WorkerResults&& results);
   void give_back(Session& session, const event::WorkerReturn& returned);
+  // Takes back what the worker has not begun, as far as can be known, and tells it so.
+  void take_back_unbegun(Session& session);
   // Compares what the worker holds with what it should hold, and notes what it is solving.
   void heartbeat(Session& session, event::WorkerHeartbeat&& heartbeat);
   // After a reconnect: keeps the leases the worker still holds, queues the others again.
@@ -61,12 +72,16 @@ class Leases {
   void end_all(Session& session, Blame blame);
   // Time that is not to count against any of them.
   void postpone(std::int64_t ms);
+  // The job has all its results: leases of which only the canary is open go on without it.
+  void leave_canaries(Job& job);
   // The job is cancelled: its leases end, its workers are told.
   void revoke(Job& job);
 
   void set_durable(std::uint64_t steps);
   // The cases of the job that are open positions of live leases, by chunk.
   [[nodiscard]] LeasedCases leased_cases(const Job& job) const;
+  // When the oldest live lease of the job was given out, steady; kNever: it has none.
+  [[nodiscard]] std::int64_t oldest_dispatch_ms(const Job& job) const;
   [[nodiscard]] std::uint64_t live_count() const { return live_count_; }
   [[nodiscard]] bool store_is_behind() const {
     return undurable_bytes_ > core_.options.undurable_results_bytes_max;
@@ -90,6 +105,13 @@ class Leases {
   Lease* find(const Session& session, Boot boot, LeaseId id, std::uint32_t attempt);
   [[nodiscard]] const Lease* find_known(const Session& session, LeaseId id) const;
   [[nodiscard]] std::int64_t deadline(const Lease& lease) const;
+  // What is to be sent: the lease's pieces, and the canary among them.
+  static std::vector<message::Slice> slices_of(Lease& lease,
+                                               const std::optional<PickedCanary>& picked);
+  std::optional<FailedCanary> judge(Session& session, Lease& lease, const ResultSet& results,
+                                    std::uint64_t& busy_us);
+  // Takes in what counts of a part. The lease may be settled, the job ended afterwards.
+  void count(Session& session, Lease& lease, event::WorkerResults&& event);
   void count_results(Lease& lease, ResultSet& results, std::vector<record::ResultRow>& rows);
   void requeue_open(Lease& lease);
   void end(Lease& lease, Blame blame);

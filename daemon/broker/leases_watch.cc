@@ -21,12 +21,20 @@ constexpr std::uint64_t kTimeLimitMaxMs = 1'000'000'000;  // longer ones do not 
 
 std::int64_t Leases::deadline(const Lease& lease) const {
   const std::uint64_t limit_ms =
-      std::min(lease.job->spec->limits.time_limit_us / 1000 + 1, kTimeLimitMaxMs);
+      std::min(lease.spec->limits.time_limit_us / 1000 + 1, kTimeLimitMaxMs);
   // A lease that waits behind others lives as long as the worker gets on with anything.
   const std::int64_t progress_ms =
       lease.on_slot ? lease.progress_ms : std::max(lease.progress_ms, lease.session->progress_ms);
   return progress_ms + static_cast<std::int64_t>(kBackstopFactor * limit_ms) + kBackstopMs +
          core_.options.lease_margin_ms;
+}
+
+std::int64_t Leases::oldest_dispatch_ms(const Job& job) const {
+  std::int64_t oldest_ms = kNever;
+  for (const LeaseId id : job.leases) {
+    oldest_ms = std::min(oldest_ms, leases_.at(id)->dispatched_ms);
+  }
+  return oldest_ms;
 }
 
 std::int64_t Leases::first_deadline(const Session& session) const {
@@ -45,6 +53,22 @@ bool Leases::end_expired(Session& session) {
     if (session.attached) core_.step.tell_now(session.peer, message::Stale{core_.boot, id});
   }
   return !expired.empty();
+}
+
+// Should a worker have begun one of them after all, it stops: some work is done twice, no more.
+void Leases::take_back_unbegun(Session& session) {
+  std::vector<LeaseId> unbegun;
+  for (const LeaseId id : session.leases) {
+    const Lease& lease = *leases_.at(id);
+    if (!lease.on_slot && !may_have_begun(lease)) unbegun.push_back(id);
+  }
+  if (unbegun.empty()) return;
+  for (const LeaseId id : unbegun) end(*leases_.at(id), Blame::kNone);
+  std::ranges::sort(unbegun);
+  if (session.attached) {
+    core_.step.tell_now(session.peer,
+                        message::Revoke{.boot = core_.boot, .leases = std::move(unbegun)});
+  }
 }
 
 void Leases::postpone(std::int64_t ms) {
@@ -76,7 +100,7 @@ void Leases::heartbeat(Session& session, event::WorkerHeartbeat&& heartbeat) {
   session.busy.clear();
   for (const event::BusySlot& slot : heartbeat.slots) {
     const Lease* lease = find_known(session, slot.lease);
-    if (lease == nullptr || lease->job == nullptr || slot.position >= lease->is_open.size()) {
+    if (lease == nullptr || lease->is_settled() || slot.position >= lease->is_open.size()) {
       continue;
     }
     session.busy.push_back(slot);
@@ -144,18 +168,25 @@ LeasedCases Leases::leased_cases(const Job& job) const {
 
 void Leases::check_lease(const Lease& lease) const {
   if (lease.job == nullptr) {
-    ASSERT(lease.session == nullptr && lease.pieces.empty() && lease.open_count == 0);
-    return;
+    ASSERT(lease.pieces.empty() && lease.open_count == 0);
+    ASSERT(lease.is_settled() != lease.has_open_canary());
+    if (lease.is_settled()) return;
+  } else {
+    ASSERT(lease.open_count > 0 || lease.has_open_canary());
+    ASSERT(lease.job->leases.contains(lease.id));
   }
-  ASSERT(lease.open_count > 0 && lease.job->leases.contains(lease.id));
   ASSERT(lease.session->worker == lease.worker);
   ASSERT(std::ranges::count(lease.session->leases, lease.id) == 1);
   ASSERT(deadline(lease) != kNever);
-  ASSERT(lease.is_open.size() <= core_.options.dispatch_cases_max);
+  ASSERT(lease.is_open.size() <= std::max(core_.options.dispatch_cases_max, 2U));
   ASSERT(!lease.alone || lease.is_open.size() == 1);
   ASSERT(std::ranges::count(lease.is_open, true) == lease.open_count);
   std::uint32_t position = 0;
+  const auto skip_canary = [&] {
+    if (lease.canary && lease.canary->position == position) ++position;
+  };
   for (const Piece& piece : lease.pieces) {
+    skip_canary();
     ASSERT(piece.position == position && piece.count > 0);
     position += piece.count;
     for (std::uint32_t i = 0; i < piece.count; ++i) {
@@ -163,7 +194,8 @@ void Leases::check_lease(const Lease& lease) const {
       ASSERT(piece.chunk->states.at(piece.first + i) == CaseState::kLeased);
     }
   }
-  ASSERT(position == lease.is_open.size());
+  skip_canary();
+  ASSERT(position == lease.is_open.size() || lease.job == nullptr);
 }
 
 void Leases::check() const {
@@ -171,8 +203,9 @@ void Leases::check() const {
   std::uint64_t live = 0;
   for (const auto& [id, lease] : leases_) {
     check_lease(*lease);
-    if (lease->job == nullptr) continue;
+    if (lease->is_settled()) continue;
     ++live;
+    if (lease->job == nullptr) continue;
     leased[lease->job] += lease->open_count;
   }
   ASSERT(live == live_count_);

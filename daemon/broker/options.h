@@ -24,6 +24,10 @@ struct BrokerOptions {
   std::uint64_t job_number_max = (1ULL << 24U) - 1;  // 24 bits of the packed result key
   std::uint32_t open_jobs_max = 100'000;
   std::uint32_t workers_max = 20'000;
+  // Different sets of requirements (labels, a solver's version) among open jobs. Each is looked at
+  // for every dispatch to workers that meet it.
+  std::uint32_t requirement_sets_max = 256;
+  std::uint32_t controlled_rows_max = 1'000;           // of an answer to ControlWorkers
   std::uint64_t workers_page_bytes_max = 4ULL << 20U;  // of texts in a page of workers
   std::uint32_t worker_leases_max = 1'024;             // of one worker, whatever capacity it claims
   std::uint32_t waits_max = 10'000;                    // unanswered WaitJob of one client
@@ -34,6 +38,14 @@ struct BrokerOptions {
   // Leases ended or given out and chunks asked for in one step, before others get their turn. Only
   // the leases of one worker are never divided.
   std::uint32_t step_work_max = 1'000;
+  // One dispatch in so many, to each worker, has a canary where there are some for its puzzle and
+  // solver; 0: none.
+  std::uint32_t canary_rate = 100;
+  std::uint32_t canary_jobs_max = 100;  // marked ones; a chunk of each is in memory
+  // Runs of consecutive results that no good canary has proven, about 100 bytes of memory each; the
+  // oldest over it stand.
+  std::uint64_t unproven_runs_max = 1'000'000;
+  std::uint32_t barred_workers_max = 10'000;  // the oldest over it are let in again
 };
 
 }  // namespace puzzled

@@ -7,15 +7,73 @@
 namespace puzzled::broker {
 
 LaneNo ReadyQueue::lane_of(const std::string& puzzle, const std::string& solver) {
-  const auto [it, added] =
-      numbers_.try_emplace({puzzle, solver}, static_cast<LaneNo>(lanes_.size()));
+  const auto [it, added] = numbers_.try_emplace(Key{puzzle, solver, {}, {}}, 0);
   if (added) {
-    lanes_.emplace_back();
-    lanes_.back().puzzle = puzzle;
-    lanes_.back().solver = solver;
+    const LaneNo no = it->second = new_number();
+    lanes_[no].puzzle = puzzle;
+    lanes_[no].solver = solver;
+    lanes_[no].plain = no;
   }
   return it->second;
 }
+
+LaneNo ReadyQueue::new_number() {
+  if (unused_.empty()) {
+    lanes_.emplace_back();
+    return static_cast<LaneNo>(lanes_.size() - 1);
+  }
+  const LaneNo no = unused_.back();
+  unused_.pop_back();
+  return no;
+}
+
+// ---- Lanes with requirements.
+
+std::optional<LaneNo> ReadyQueue::find_special(const JobSpec& spec) const {
+  const auto it = numbers_.find(Key{spec.puzzle, spec.solver, spec.solver_version, spec.require});
+  return it == numbers_.end() ? std::nullopt : std::optional(it->second);
+}
+
+LaneNo ReadyQueue::add_special(const JobSpec& spec) {
+  const LaneNo plain = lane_of(spec.puzzle, spec.solver);
+  const LaneNo no = new_number();
+  numbers_.emplace(Key{spec.puzzle, spec.solver, spec.solver_version, spec.require}, no);
+  Lane& lane = lanes_[no];
+  lane.puzzle = spec.puzzle;
+  lane.solver = spec.solver;
+  lane.version = spec.solver_version;
+  lane.require = spec.require;
+  lane.plain = plain;
+  lane.cost = lanes_[plain].cost;  // a fair guess until it has its own
+  special_.insert(no);
+  idle_.insert(no);
+  return no;
+}
+
+std::optional<LaneNo> ReadyQueue::idle_special() const {
+  return idle_.empty() ? std::nullopt : std::optional(*idle_.begin());
+}
+
+void ReadyQueue::remove_special(LaneNo no) {
+  Lane& lane = lanes_[no];
+  ASSERT(lane.jobs == 0 && lane.workers == 0 && lane.ready.empty() && lane.hungry.empty());
+  numbers_.erase(Key{lane.puzzle, lane.solver, lane.version, lane.require});
+  special_.erase(no);
+  idle_.erase(no);
+  lane = Lane{};
+  unused_.push_back(no);
+}
+
+void ReadyQueue::add_job(LaneNo no) {
+  if (lanes_[no].jobs++ == 0) idle_.erase(no);
+}
+
+void ReadyQueue::remove_job(LaneNo no) {
+  ASSERT(lanes_[no].jobs > 0);
+  if (--lanes_[no].jobs == 0 && special_.contains(no)) idle_.insert(no);
+}
+
+// ---- Workers.
 
 bool ReadyQueue::add_worker(LaneNo no) {
   if (lanes_[no].workers++ > 0) return false;

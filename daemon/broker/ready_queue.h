@@ -10,6 +10,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -21,7 +22,8 @@ namespace puzzled::broker {
 inline constexpr std::int32_t kPriorityMin = -100;
 inline constexpr std::int32_t kPriorityMax = 100;
 
-// A puzzle and a solver for it: jobs wait in lanes, workers serve lanes.
+// A puzzle, a solver for it, and what is required of the worker: jobs wait in lanes, workers serve
+// lanes.
 using LaneNo = std::uint32_t;
 
 // A job's place in the order; smaller is earlier.
@@ -47,6 +49,10 @@ struct Place {
 struct Lane {
   std::string puzzle;
   std::string solver;
+  std::string version;     // of the solver; empty: any
+  Labels require;          // of the worker
+  LaneNo plain = 0;        // of the same puzzle and solver, with no requirement; perhaps itself
+  std::uint64_t jobs = 0;  // open ones
   std::set<Turn> ready;
   std::set<Turn> hungry;
   std::uint32_t workers = 0;  // connected ones that offer it
@@ -55,7 +61,20 @@ struct Lane {
 
 class ReadyQueue {
  public:
+  // The lane without requirements. It stays for ever.
   LaneNo lane_of(const std::string& puzzle, const std::string& solver);
+  // The lane of these requirements (not all empty), if there is one.
+  [[nodiscard]] std::optional<LaneNo> find_special(const JobSpec& spec) const;
+  LaneNo add_special(const JobSpec& spec);
+  // Lanes with requirements.
+  [[nodiscard]] const std::set<LaneNo>& special() const { return special_; }
+  // One of them that has no jobs.
+  [[nodiscard]] std::optional<LaneNo> idle_special() const;
+  // REQUIRES: it has no jobs and no workers.
+  void remove_special(LaneNo no);
+  void add_job(LaneNo no);
+  void remove_job(LaneNo no);
+
   [[nodiscard]] const Lane& lane(LaneNo no) const { return lanes_[no]; }
   [[nodiscard]] Cost& cost(LaneNo no) { return lanes_[no].cost; }
   // Lanes with at least one worker.
@@ -80,10 +99,15 @@ class ReadyQueue {
   std::uint64_t& clock(const Place& place) {
     return clocks_[static_cast<std::size_t>(place.turn.priority - kPriorityMin)];
   }
+  using Key = std::tuple<std::string, std::string, std::string, Labels>;
   void catch_up(Place& place);
+  LaneNo new_number();
 
   std::vector<Lane> lanes_;
-  std::map<std::pair<std::string, std::string>, LaneNo> numbers_;
+  std::vector<LaneNo> unused_;
+  std::map<Key, LaneNo> numbers_;
+  std::set<LaneNo> special_;
+  std::set<LaneNo> idle_;  // of them
   std::set<LaneNo> served_;
   // Of each priority: where the job stood that was served last. A job that (re)joins starts here,
   // neither owed anything for its absence nor behind those who were served.

@@ -36,6 +36,11 @@ void Sessions::ready(event::WorkerReady&& ready) {
   Session* before = find(ready.peer);
   if (before != nullptr && before != session) drop(*before, Leave::kSilent);
   if (session == nullptr) {
+    if (std::string why = core_.canaries->why_barred(ready); !why.empty()) {
+      return core_.step.tell_when_durable(ready.peer, message::Refused{std::move(why)});
+    }
+  }
+  if (session == nullptr) {
     session = create(ready);
     if (session == nullptr) {
       return core_.step.tell_now(
@@ -53,13 +58,14 @@ void Sessions::ready(event::WorkerReady&& ready) {
     by_peer_.insert(std::move(node));
   }
   describe(*session, ready);
+  session->paused = session->removed || paused_names_.contains(session->name);
   core_.step.tell_now(session->peer,
                       message::Welcome{.boot = core_.boot,
                                        .heartbeat_interval_ms = core_.options.heartbeat_interval_ms,
                                        .liveness_ms = core_.options.liveness_ms});
   const bool same_boot = ready.boot == core_.boot;
   core_.leases->keep_only(*session, same_boot ? std::move(ready.leases) : std::vector<LeaseId>{});
-  if (core_.draining) core_.step.tell_now(session->peer, message::Drain{});
+  if (core_.draining || session->removed) core_.step.tell_now(session->peer, message::Drain{});
   set_offers(*session, ready.offers);
   set_capacity(*session, ready.capacity);
   arm(*session);
@@ -74,7 +80,9 @@ Session* Sessions::create(const event::WorkerReady& ready) {
     session->worker = gone->worker;
     session->recorded = gone->recorded;
     session->suspect = gone->suspect;
+    session->removed = gone->removed;
   }
+  core_.canaries->welcome_back(*session);
   if (session->worker.value == 0) {
     last_worker_ = WorkerNo{last_worker_.value + 1};
     session->worker = last_worker_;
@@ -95,29 +103,10 @@ void Sessions::describe(Session& session, event::WorkerReady& ready) {
   session.pid = ready.pid;
   session.slots = ready.slots;
   session.version = std::move(ready.version);
+  session.labels = std::move(ready.labels);
   session.busy.clear();
   session.heard_ms = core_.step.steady_ms();
   session.seen_wall_ms = core_.step.wall_ms();
-}
-
-void Sessions::set_offers(Session& session, const std::vector<SolverOffer>& offers) {
-  std::map<LaneNo, std::string> lanes;
-  for (const SolverOffer& offer : offers) {
-    lanes[core_.queue.lane_of(offer.puzzle, offer.solver)] = offer.version;
-  }
-  std::vector<LaneNo> numbers;
-  std::vector<std::string> versions;
-  for (auto& [lane, version] : lanes) {
-    numbers.push_back(lane);
-    versions.push_back(std::move(version));
-    core_.queue.add_worker(lane);
-  }
-  ++profiles_[numbers].workers;
-  // The new place before the old one is given up: nothing is put away that stays served.
-  if (session.placed) leave_lanes(session);
-  session.placed = true;
-  session.lanes = std::move(numbers);
-  session.solver_versions = std::move(versions);
 }
 
 void Sessions::set_capacity(Session& session, std::uint32_t capacity) {
@@ -161,7 +150,9 @@ void Sessions::results(event::WorkerResults&& results) {
     return core_.step.tell_now(results.peer, message::Stale{results.boot, results.lease});
   }
   const std::uint32_t capacity = results.capacity;
-  core_.leases->results(*session, std::move(results));
+  if (const auto failed = core_.leases->results(*session, std::move(results))) {
+    return convict(*session, *failed);
+  }
   set_capacity(*session, capacity);
 }
 
@@ -188,6 +179,9 @@ void Sessions::heartbeat(event::WorkerHeartbeat&& heartbeat) {
   core_.step.tell_now(session->peer, message::Heartbeat{.boot = core_.boot});
   // Until it has read our Welcome it still speaks of another boot.
   if (heartbeat.boot == core_.boot) core_.leases->heartbeat(*session, std::move(heartbeat));
+  // It has not heard that it shall end: that was lost, or is still on its way.
+  const bool shall_end = core_.draining || session->removed;
+  if (shall_end && capacity > 0) core_.step.tell_now(session->peer, message::Drain{});
   set_capacity(*session, capacity);
 }
 
@@ -244,9 +238,9 @@ void Sessions::forgive_silence(std::int64_t late_ms) {
 }
 
 void Sessions::drop(Session& session, Leave how) {
-  // It had said that it is on its way out (a drain, SIGTERM, a pre-emption): whatever became of it
+  // It was on its way out (drained, told to end by SIGTERM or a pre-emption): whatever became of it
   // then is no sign against what it was still solving.
-  const bool leaving = session.capacity == 0;
+  const bool leaving = session.capacity == 0 || session.paused;
   session.attached = session.attached && how == Leave::kHung;
   session.capacity = 0;
   update_credit(session);
@@ -257,28 +251,24 @@ void Sessions::drop(Session& session, Leave how) {
   core_.leases->end_all(session, how == Leave::kSilent && !leaving ? Blame::kCharge : Blame::kNone);
   leave_lanes(session);
   if (how != Leave::kGoodbye) core_.suspects->remember(session);
+  core_.canaries->remember(session);
+  erase(session);
+}
+
+// It failed a canary. What it holds costs its cases nothing.
+void Sessions::convict(Session& session, const FailedCanary& failed) {
+  session.capacity = 0;
+  update_credit(session);
+  core_.leases->end_all(session, Blame::kNone);
+  core_.canaries->convict(session, failed.lane, failed.why);
+  leave_lanes(session);
+  erase(session);
+}
+
+void Sessions::erase(Session& session) {
   by_start_.erase(session.start_id);
   by_worker_.erase(session.worker);
   by_peer_.erase(session.peer);
-}
-
-void Sessions::leave_lanes(Session& session) {
-  session.capacity = 0;
-  update_credit(session);
-  const auto it = profiles_.find(session.lanes);
-  ASSERT(it != profiles_.end());
-  if (--it->second.workers == 0) profiles_.erase(it);
-  const std::vector<LaneNo> lanes = std::move(session.lanes);
-  session.lanes = {};
-  for (const LaneNo lane : lanes) {
-    if (core_.queue.remove_worker(lane)) put_away(lane);
-  }
-}
-
-// Nobody is left to solve these; what is in memory makes room for others.
-void Sessions::put_away(LaneNo lane) {
-  const std::set<Turn> turns = core_.queue.lane(lane).ready;
-  for (const Turn& turn : turns) core_.window->put_away(core_.jobs->open(turn.job));
 }
 
 }  // namespace puzzled::broker

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <set>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "daemon/broker/broker.h"
+#include "daemon/broker/canaries.h"
 #include "daemon/broker/core.h"
 #include "daemon/broker/ready_queue.h"
 
@@ -24,13 +26,17 @@ struct Session {
   WorkerNo worker;
   bool recorded = false;  // InsertWorker was given
   bool suspect = false;   // a lease ran out under it: it is served last
+  bool paused = false;    // by the operator: it gets no leases
+  bool removed = false;   // by the operator: that, and it is told to end
   std::string name;
   std::string host;
   std::uint32_t pid = 0;
   std::uint32_t slots = 0;
   std::string version;
+  Labels labels;
   bool placed = false;                       // in the profile of its lanes
-  std::vector<LaneNo> lanes;                 // ascending; what it offers
+  bool serves = false;                       // its lanes count it
+  std::vector<LaneNo> lanes;                 // ascending; what it offers and meets
   std::vector<std::string> solver_versions;  // of the lanes
   std::uint32_t capacity = 0;                // leases it wants to hold, as it last said
   std::uint32_t leases_allowed = 0;          // capacity, or what it held when that was lowered
@@ -42,14 +48,21 @@ struct Session {
   std::int64_t connected_wall_ms = 0;
   std::int64_t seen_wall_ms = 0;
   std::uint64_t cases_done = 0;
+  std::uint64_t canaries_passed = 0;
+  WatchedLanes watched;
   std::uint64_t free_since = 0;   // key in Profile::free
   std::uint32_t free_leases = 0;  // the same; 0: not in it
 
   [[nodiscard]] const std::string& solver_version(LaneNo lane) const;
+  // Leases that it may be given now.
+  [[nodiscard]] std::uint32_t room() const {
+    const auto held = static_cast<std::uint32_t>(leases.size());
+    return attached && !paused && capacity > held ? capacity - held : 0;
+  }
 };
 
-// All workers that offer the same. A fleet has few different ones, so dispatching looks at
-// profiles, not at workers.
+// All workers of the same lanes. A fleet has few different ones, so dispatching looks at profiles,
+// not at workers: labels that no open job asks for make none.
 struct Profile {
   // Reliable ones first, then those with the most room, then the one that has waited longest.
   struct Free {
@@ -76,9 +89,13 @@ class Sessions {
   void results(event::WorkerResults&& results);
   void give_back(const event::WorkerReturn& returned);
   void heartbeat(event::WorkerHeartbeat&& heartbeat);
+  void spoke(const event::WorkerSpoke& spoke) { hear(spoke.peer); }
   void goodbye(const event::WorkerGoodbye& goodbye);
   void connection_gone(PeerId peer);
   void drain();
+  void control(event::ControlWorkers&& control);
+  // Takes back what paused workers have not begun, as much as a step may.
+  void take_back();
   void timer(WorkerNo worker, std::int64_t at_ms);
   // Nobody listened for that long: every worker has its liveness again, every lease its deadline.
   void forgive_silence(std::int64_t late_ms);
@@ -90,13 +107,30 @@ class Sessions {
   // The row that results and attempts refer to, once for each process start.
   void record_worker(Session& session);
 
+  // The lane of a job, counted as one of its jobs. nullopt: there are too many different sets of
+  // requirements already (not if `always`).
+  std::optional<LaneNo> enter_lane(const JobSpec& spec, bool always);
+
   // As Window::repair(), for all workers.
   void repair();
   [[nodiscard]] std::size_t count() const { return by_peer_.size(); }
   // Room for more leases among the workers of a lane.
   [[nodiscard]] std::uint64_t free_leases(LaneNo lane) const;
   [[nodiscard]] std::uint64_t slots(LaneNo lane) const;
+  // Of the workers that take cases: those that drain, or whose connection is gone, do not.
+  struct Slots {
+    std::uint64_t workers = 0;
+    std::uint64_t all = 0;
+    std::map<LaneNo, std::uint64_t> by_lane;
+  };
+  [[nodiscard]] Slots slots() const;
+  // What a worker would need to serve the lane, for people. REQUIRES: none serves it.
+  [[nodiscard]] std::string missing(const Lane& lane) const;
   [[nodiscard]] WorkersPage page(const Now& now, WorkerNo after, std::uint32_t rows) const;
+  template <class Visit>
+  void each(const Visit& visit) const {
+    for (const auto& [peer, session] : by_peer_) visit(*session);
+  }
   void check() const;
 
  private:
@@ -109,12 +143,35 @@ class Sessions {
   Session* hear(PeerId peer);  // notes the sign of life
   Session* create(const event::WorkerReady& ready);
   void describe(Session& session, event::WorkerReady& ready);
-  void set_offers(Session& session, const std::vector<SolverOffer>& offers);
-  void leave_lanes(Session& session);
   void set_capacity(Session& session, std::uint32_t capacity);
   void arm(Session& session);
   void drop(Session& session, Leave how);
+  void convict(Session& session, const FailedCanary& failed);
+  void erase(Session& session);
+
+  // Its lanes (sessions_lanes.cc).
+  void set_offers(Session& session, const std::vector<SolverOffer>& offers);
+  void leave_lanes(Session& session);
   void put_away(LaneNo lane);
+  // Gives the session these lanes instead of those it has; `versions` are their solvers'.
+  void place(Session& session, std::vector<LaneNo> lanes, std::vector<std::string> versions);
+  [[nodiscard]] static bool meets(const Lane& lane, const std::string& version,
+                                  const Labels& labels);
+  void attach_lane(LaneNo no);
+  void retire_lane(LaneNo no);
+  void set_paused(Session& session, bool paused);
+
+  // What the operator does (sessions_control.cc).
+  // What the patterns name: sessions by number, and paused names of which none is connected.
+  struct Named {
+    std::map<WorkerNo, Session*> sessions;
+    std::set<std::string> absent;
+    std::vector<std::string> unknown;  // patterns
+  };
+  [[nodiscard]] Named named(const event::ControlWorkers& control) const;
+  bool apply(event::WorkerAction action, Session& session);
+  [[nodiscard]] WorkerState state_of(const Session& session) const;
+  void forget_paused_names();
 
   Core& core_;
   WorkerNo last_worker_;
@@ -123,6 +180,11 @@ class Sessions {
   std::unordered_map<WorkerNo, Session*> by_worker_;
   Profiles profiles_;
   std::uint64_t free_sequence_ = 0;
+  // Names that the operator drained, each with the number of the request: whoever comes under one
+  // of them gets no leases. Kept as long as the daemon lives.
+  std::map<std::string, std::uint64_t> paused_names_;
+  std::uint64_t controls_ = 0;
+  std::deque<WorkerNo> to_take_back_;  // paused, and not yet looked at
 };
 
 }  // namespace puzzled::broker

@@ -10,9 +10,7 @@
 namespace puzzled::broker {
 
 void Sessions::update_credit(Session& session) {
-  const auto held = static_cast<std::uint32_t>(session.leases.size());
-  const std::uint32_t free =
-      session.attached && session.capacity > held ? session.capacity - held : 0;
+  const std::uint32_t free = session.room();
   if (free == session.free_leases) return;
   Profile& profile = profiles_.at(session.lanes);
   if (session.free_leases > 0) {
@@ -36,10 +34,14 @@ void Sessions::dispatch() {
   while (!core_.leases->store_is_behind() && !core_.step_is_full()) {
     Profile* chosen = nullptr;
     std::optional<Turn> first;
+    std::size_t lanes_of_chosen = 0;
     for (auto& [lanes, profile] : profiles_) {
       if (profile.free.empty()) continue;
       const std::optional<Turn> turn = core_.queue.first_ready(lanes);
-      if (!turn || (first && !(*turn < *first))) continue;
+      if (!turn || (first && *first < *turn)) continue;
+      // Who can do less goes first: the others may be needed for what only they can do.
+      if (first && !(*turn < *first) && lanes.size() >= lanes_of_chosen) continue;
+      lanes_of_chosen = lanes.size();
       first = turn;
       chosen = &profile;
     }
@@ -70,6 +72,17 @@ std::uint64_t Sessions::slots(LaneNo lane) const {
   return slots;
 }
 
+Sessions::Slots Sessions::slots() const {
+  Slots slots;
+  for (const auto& [peer, session] : by_peer_) {
+    if (!session->attached || state_of(*session) != WorkerState::kWorking) continue;
+    ++slots.workers;
+    slots.all += session->slots;
+    for (const LaneNo lane : session->lanes) slots.by_lane[lane] += session->slots;
+  }
+  return slots;
+}
+
 WorkersPage Sessions::page(const Now& now, WorkerNo after, std::uint32_t rows) const {
   std::vector<const Session*> sessions;
   for (const auto& [worker, session] : by_worker_) {
@@ -88,6 +101,8 @@ WorkersPage Sessions::page(const Now& now, WorkerNo after, std::uint32_t rows) c
     const WorkerView& view = page.workers.back();
     bytes += view.name.size() + view.host.size() + view.version.size();
     for (const std::string& solver : view.solvers) bytes += solver.size();
+    for (const std::string& version : view.solver_versions) bytes += version.size();
+    for (const Label& label : view.labels) bytes += label.key.size() + label.value.size();
   }
   return page;
 }
@@ -101,13 +116,19 @@ WorkerView Sessions::view_of(const Session& session, const Now& now) const {
                   .connected_ms = session.connected_wall_ms,
                   // A wall clock that was set back must not show the future.
                   .last_seen_ms = std::min(session.seen_wall_ms, now.wall_ms),
-                  .draining = core_.draining || session.capacity == 0,
+                  .draining = state_of(session) != WorkerState::kWorking,
                   .cases_done = session.cases_done,
                   .version = session.version,
-                  .solvers = {}};
+                  .solvers = {},
+                  .solver_versions = {},
+                  .state = state_of(session),
+                  .labels = session.labels,
+                  .canaries_passed = session.canaries_passed};
   for (const LaneNo no : session.lanes) {
     const Lane& lane = core_.queue.lane(no);
+    if (lane.plain != no) continue;
     view.solvers.push_back(lane.puzzle + "/" + lane.solver);
+    view.solver_versions.push_back(session.solver_version(no));
   }
   return view;
 }
@@ -143,10 +164,9 @@ void Sessions::check() const {
     ASSERT(session.leases.size() <= session.leases_allowed);
     ASSERT(session.capacity <= core_.options.worker_leases_max);
     ASSERT(session.timer_ms <= session.heard_ms + core_.options.liveness_ms);
-    const auto count = static_cast<std::uint32_t>(session.leases.size());
-    const std::uint32_t free =
-        session.attached && session.capacity > count ? session.capacity - count : 0;
+    const std::uint32_t free = session.room();
     ASSERT(session.free_leases == free);
+    ASSERT(session.serves == !session.paused && (session.paused || !session.removed));
     const Profile& profile = profiles_.at(session.lanes);
     ASSERT(profile.free.contains({session.suspect, free, session.free_since, held.get()}) ==
            (free > 0));

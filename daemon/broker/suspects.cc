@@ -55,6 +55,7 @@ void Suspects::charge(Lease& lease, OpenChunk& chunk, std::uint32_t index) {
   core_.sessions->record_worker(session);
   core_.step.record(record::InsertAttempt{
       .job = job.id,
+      .chunk_no = chunk.chunk_no,
       .case_no = case_no,
       .attempt = lease.attempt,
       .worker = session.worker,
@@ -166,6 +167,7 @@ void Suspects::remember(const Session& session) {
   worker.worker = session.worker;
   worker.recorded = session.recorded;
   worker.suspect = session.suspect;
+  worker.removed = session.removed;
 }
 
 std::optional<GoneWorker> Suspects::welcome_back(const Bytes16& start_id) {

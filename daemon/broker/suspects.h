@@ -23,6 +23,7 @@ struct GoneWorker {
   WorkerNo worker;  // 0: known only from charges of an earlier boot
   bool recorded = false;
   bool suspect = false;
+  bool removed = false;
   std::vector<std::pair<JobId, CaseNo>> charged;  // not those that were quarantined
 };
 

@@ -1,5 +1,6 @@
 #include "daemon/broker/sweep.h"
 
+#include "daemon/broker/canaries.h"
 #include "daemon/broker/jobs.h"
 #include "daemon/broker/leases.h"
 #include "daemon/broker/sessions.h"
@@ -25,7 +26,10 @@ void sweep_durable(Core& core, std::uint64_t steps) {
 
 void sweep(Core& core, const event::Sweep& sweep) {
   sweep_durable(core, sweep.durable_steps);
-  if (sweep.after == JobId{}) core.sessions->repair();
+  if (sweep.after == JobId{}) {
+    core.sessions->repair();
+    core.canaries->repair();
+  }
   const auto& jobs = core.jobs->open_jobs();
   std::uint64_t cases = 0;
   std::uint64_t looked_at = 0;

@@ -38,12 +38,22 @@ class Line {
     for (const std::uint8_t b : {bytes[0], bytes[1]}) out_ << kDigits[b / 16] << kDigits[b % 16];
   }
   void put(const JobSpec& spec) {
-    out_ << spec.puzzle << '/' << spec.solver << " priority=" << spec.priority;
+    out_ << spec.puzzle << '/' << spec.solver;
+    if (!spec.solver_version.empty()) out_ << '@' << spec.solver_version;
+    out_ << " priority=" << spec.priority;
+    for (const Label& label : spec.require) {
+      out_ << " require=" << label.key << '=' << label.value;
+    }
   }
   void put(const ChunkCasesPtr& cases) { out_ << (cases == nullptr ? 0 : cases->count()); }
   void put(PositionRange range) {
     out_ << range.first;
     if (range.count != 1) out_ << '-' << std::int64_t{range.first} + range.count - 1;
+  }
+  void put(const Label& label) { out_ << label.key << '=' << label.value; }
+  void put(const message::ControlledWorker& worker) {
+    out_ << worker.name << ':' << static_cast<int>(worker.state) << '/' << worker.leases;
+    if (!worker.changed) out_ << " (as before)";
   }
   void put(const SolverOffer& offer) {
     out_ << offer.puzzle << '/' << offer.solver << '@' << offer.version;
@@ -112,19 +122,29 @@ std::string line(const event::CancelJob& e) {
 std::string line(const event::WaitJob& e) {
   return from_client("WaitJob", e.peer, e.request).add("job", e.job).str();
 }
+std::string line(const event::MarkCanary& e) {
+  return from_client("MarkCanary", e.peer, e.request).add("job", e.job).flag("off", e.off).str();
+}
+std::string line(const event::AdmitWorker& e) {
+  return from_client("AdmitWorker", e.peer, e.request).add("name", e.name).str();
+}
 std::string line(const event::ClientGone& e) {
   return Line("ClientGone").add("peer", e.peer).str();
 }
 std::string line(const event::WorkerReady& e) {
-  return Line("WorkerReady")
-      .add("peer", e.peer)
+  Line out("WorkerReady");
+  out.add("peer", e.peer)
       .add("start", e.start_id)
       .add("name", e.name)
       .add("capacity", e.capacity)
       .add("offers", e.offers)
       .add("boot", e.boot)
-      .add("leases", e.leases)
-      .str();
+      .add("leases", e.leases);
+  if (!e.labels.empty()) out.add("labels", e.labels);
+  return out.str();
+}
+std::string line(const event::WorkerSpoke& e) {
+  return Line("WorkerSpoke").add("peer", e.peer).str();
 }
 std::string line(const event::WorkerResults& e) {
   return Line("WorkerResults")
@@ -163,6 +183,14 @@ std::string line(const event::WorkerGoodbye& e) {
 std::string line(const event::WorkerGone& e) {
   return Line("WorkerGone").add("peer", e.peer).str();
 }
+std::string line(const event::ControlWorkers& e) {
+  static constexpr const char* kActions[] = {"?", "drain", "resume", "remove"};
+  return from_client("ControlWorkers", e.peer, e.request)
+      .add("action", std::string(kActions[static_cast<std::size_t>(e.action)]))
+      .add("names", e.patterns)
+      .flag("all", e.all)
+      .str();
+}
 std::string line(const event::DrainWorkers&) { return "DrainWorkers"; }
 std::string line(const event::ChunkLoaded& e) {
   return Line("ChunkLoaded")
@@ -176,6 +204,14 @@ std::string line(const event::ChunkCompared& e) {
   return from_client("ChunkCompared", e.peer, e.request)
       .add("chunk", e.chunk_no)
       .flag("same", e.same)
+      .str();
+}
+std::string line(const event::CanariesLoaded& e) {
+  return Line("CanariesLoaded")
+      .add("job", e.job)
+      .add("chunk", e.chunk_no)
+      .add("cases", e.cases)
+      .add("known", std::uint64_t{e.known.size()})
       .str();
 }
 std::string line(const event::RecordsDurable& e) {
@@ -221,6 +257,7 @@ std::string line(const record::InsertResults& r) {
   Line out("InsertResults");
   out.add("job", r.job).add("worker", r.worker).add("solver_version", r.solver_version);
   out.add("attempt", r.attempt).add("cases", r.rows).add("results", r.results.results);
+  if (r.stretch > 0) out.add("stretch", r.stretch);
   for (const CaseResult& result : r.results.results) {
     if (!result.message.empty()) out.add("message", std::string(result.message));
   }
@@ -242,6 +279,29 @@ std::string line(const record::RetractAttempt& r) {
       .add("case", r.case_no)
       .add("start", r.start_id)
       .str();
+}
+
+std::string line(const record::MarkCanary& r) {
+  return Line("MarkCanary").add("job", r.job).flag("off", r.off).str();
+}
+std::string line(const record::ForgetStretch& r) {
+  return Line("ForgetStretch").add("stretch", r.stretch).str();
+}
+std::string line(const record::ReviseResults& r) {
+  return Line("ReviseResults")
+      .add("job", r.job)
+      .add("chunk", r.chunk_no)
+      .add("first_case", r.first_case)
+      .add("count", r.count)
+      .add("stretch", r.stretch)
+      .str();
+}
+std::string line(const record::ReopenJob& r) { return Line("ReopenJob").add("job", r.job).str(); }
+std::string line(const record::BarWorker& r) {
+  return Line("BarWorker").add("name", r.barred.name).add("reason", r.barred.reason).str();
+}
+std::string line(const record::AdmitWorker& r) {
+  return Line("AdmitWorker").add("name", r.name).str();
 }
 
 // ---- Messages.
@@ -272,6 +332,18 @@ std::string line(const message::JobCancelled& m) {
 }
 std::string line(const message::JobDone& m) {
   return Line("JobDone").add("request", m.request).add("job", m.job).str();
+}
+std::string line(const message::WorkersControlled& m) {
+  Line out("WorkersControlled");
+  out.add("request", m.request).add("changed", m.changed).add("unchanged", m.unchanged);
+  if (!m.unknown.empty()) out.add("unknown", m.unknown);
+  return out.add("workers", m.workers).str();
+}
+std::string line(const message::CanaryMarked& m) {
+  return Line("CanaryMarked").add("request", m.request).add("job", m.job).str();
+}
+std::string line(const message::WorkerAdmitted& m) {
+  return Line("WorkerAdmitted").add("request", m.request).add("count", m.count).str();
 }
 std::string line(const message::Welcome& m) { return Line("Welcome").add("boot", m.boot).str(); }
 std::string line(const message::Dispatch& m) {
@@ -344,6 +416,11 @@ std::string describe(const Effects& effects) {
                 .str() +
             '\n';
   }
+  for (const LoadCanaries& load : effects.canary_loads) {
+    text +=
+        "  " + Line("load canaries").add("job", load.job).add("chunk", load.chunk_no).str() + '\n';
+  }
+  for (const std::string& notice : effects.notices) text += "  notice " + notice + '\n';
   for (const CompareChunk& compare : effects.comparisons) {
     text += "  " +
             Line("compare")

@@ -1,4 +1,4 @@
-// The broker's own words: ids, jobs, cases, results. The standard library only.
+// The broker's own words: ids, jobs, cases, results.
 #pragma once
 
 #include <array>
@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "proto/base/labels.h"
 #include "proto/base/verdict.h"
 
 namespace puzzled {
@@ -44,6 +45,8 @@ struct JobSpec {
   std::string solver;
   std::int32_t priority = 0;  // -100..100, higher first
   Limits limits;
+  Labels require = {};              // every one of them, of each worker
+  std::string solver_version = {};  // empty: any
   friend bool operator==(const JobSpec&, const JobSpec&) = default;
 };
 using JobSpecPtr = std::shared_ptr<const JobSpec>;
@@ -91,6 +94,37 @@ struct CaseResult {
 struct ResultSet {
   std::shared_ptr<const std::string> body;  // keeps the views alive
   std::vector<CaseResult> results;
+};
+
+enum class WorkerState : std::uint8_t {  // numbers of proto/client.proto
+  kWorking = 1,
+  kDraining = 2,  // by the operator; it still has leases
+  kDrained = 3,   // by the operator; it has none
+  kLeaving = 4,   // it ends once its leases are done: removed, or by itself
+  kAbsent = 5,    // not connected, and drained should it come
+};
+// What is stored of a graded case: what makes it a canary.
+struct KnownResult {
+  std::uint32_t index = 0;  // in its chunk
+  Verdict verdict = Verdict::kInternalError;
+  std::uint64_t time_us = 0;
+  std::uint64_t memory_bytes = 0;
+  bool has_answer = false;
+  std::uint64_t answer_bytes = 0;
+  std::uint64_t answer_digest = 0;  // wire::digest_of(answer)
+};
+
+// A worker that failed a canary. Workers of its host are refused as long as they come with the same
+// versions: its name may be another after a restart.
+struct Barred {
+  std::string name;
+  std::string host;
+  std::string version;  // of the program
+  std::string puzzle;   // of the canary
+  std::string solver;
+  std::string solver_version;
+  std::int64_t barred_ms = 0;  // Unix time
+  std::string reason;          // one printable line
 };
 
 struct PositionRange {  // [first, first + count) in a dispatch or a chunk

@@ -109,6 +109,12 @@ void Window::set_loaded(event::ChunkLoaded&& loaded) {
   Job* job = core_.jobs->find_open(loaded.job);
   if (job == nullptr) return;  // cancelled in the meantime
   const auto it = job->window.find(loaded.chunk_no);
+  if (it != job->window.end() && it->second->phase == OpenChunk::Phase::kLoading) {
+    // The store may have answered before it took these back, or after.
+    for (const std::uint32_t index : std::exchange(it->second->reopened, {})) {
+      std::erase(loaded.done, index);
+    }
+  }
   if (job->asked_twice.contains(loaded.chunk_no) &&
       (it == job->window.end() || it->second->phase != OpenChunk::Phase::kLoading ||
        loaded.done.size() != it->second->case_count - it->second->open_count)) {

@@ -51,6 +51,10 @@ class Window {
   // Leased cases go back to the front of the queue. After the last call: settle().
   void requeue(Job& job, OpenChunk& chunk, PositionRange cases);
   void requeue_alone(Job& job, OpenChunk& chunk, std::uint32_t index);
+  // Results of `chunk` were taken back: these cases are open again. `chunk` says where they lie,
+  // with all its cases done. After the last call: settle_reopened().
+  void reopen(Job& job, const BacklogChunk& chunk, PositionRange cases);
+  void settle_reopened(Job& job);
   // A leased case has its result. After the last call: settle().
   void set_done(Job& job, OpenChunk& chunk, std::uint32_t index);
   // Frees a chunk that is done with, and puts the job where it belongs in the ready queue.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "daemon/broker/window.h"
+#include "proto/base/assert.h"
 
 namespace puzzled::broker {
 
@@ -107,6 +108,43 @@ void Window::rebuild(Job& job, OpenChunk& chunk, const std::vector<bool>& leased
   } else {
     job.ready_chunks.insert(chunk.chunk_no);
   }
+}
+
+// ---- Not repaired but revised: results were taken back.
+
+void Window::reopen(Job& job, const BacklogChunk& done, PositionRange cases) {
+  job.done_count -= cases.count;
+  if (const auto it = job.window.find(done.chunk_no); it != job.window.end()) {
+    OpenChunk& chunk = *it->second;
+    ASSERT(chunk.phase != OpenChunk::Phase::kHeld);
+    chunk.open_count += cases.count;
+    if (chunk.phase == OpenChunk::Phase::kLoading) {
+      for (std::uint32_t i = 0; i < cases.count; ++i) chunk.reopened.push_back(cases.first + i);
+      return;
+    }
+    for (std::uint32_t i = 0; i < cases.count; ++i) {
+      ASSERT(chunk.states.at(cases.first + i) == CaseState::kDone);
+    }
+    mark(chunk, cases, CaseState::kQueued);
+    chunk.queued.push_back(cases);
+    job.queued_count += cases.count;
+    job.ready_chunks.insert(chunk.chunk_no);
+    return;
+  }
+  if (BacklogChunk* chunk = job.backlog.find(done.chunk_no)) {
+    ASSERT(chunk->done_count >= cases.count);
+    chunk->done_count -= cases.count;
+    return;
+  }
+  BacklogChunk chunk = done;
+  chunk.done_count -= cases.count;
+  job.backlog.push_front(chunk);
+}
+
+void Window::settle_reopened(Job& job) {
+  update_place(job);
+  // Nobody is there to solve them: their room is for others.
+  if (core_.queue.lane(job.place.lane).workers == 0) put_away(job);
 }
 
 void Window::repair_counts(Job& job) {

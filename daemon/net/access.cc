@@ -47,7 +47,7 @@ Access::Access(const std::string& key_file, std::string authorized_keys_file)
   auto keys = read_key_file(key_file);
   if (const auto* error = std::get_if<KeyError>(&keys)) throw Fatal(kConfiguration, error->text);
   keys_ = std::get<KeyPair>(std::move(keys));
-  if (const auto error = reload()) throw Fatal(kConfiguration, *error);
+  if (reload(Reload::kAlways) != Reloaded::kDone) throw Fatal(kConfiguration, error_);
 }
 
 void Access::open(zmq::context_t& context) {
@@ -108,11 +108,21 @@ std::string Access::name_of(const std::string& public_key) const {
   return grant == nullptr ? public_key : grant->name;
 }
 
-std::optional<std::string> Access::reload() {
-  auto list = AccessList::read(file_);
-  if (const auto* error = std::get_if<KeyError>(&list)) return error->text;
+Access::Reloaded Access::reload(Reload when) {
+  const auto fail = [&](const KeyError& why) {
+    const bool is_same = std::exchange(error_, why.text) == why.text;
+    return is_same && when == Reload::kIfChanged ? Reloaded::kSame : Reloaded::kFailed;
+  };
+  auto text = AccessList::read(file_);
+  if (const auto* error = std::get_if<KeyError>(&text)) return fail(*error);
+  std::string& content = std::get<std::string>(text);
+  if (when == Reload::kIfChanged && error_.empty() && content == text_) return Reloaded::kSame;
+  auto list = AccessList::parse(content, file_);
+  if (const auto* error = std::get_if<KeyError>(&list)) return fail(*error);
   list_ = std::get<AccessList>(std::move(list));
-  return std::nullopt;
+  text_ = std::move(content);
+  error_.clear();
+  return Reloaded::kDone;
 }
 
 void Access::handshake_failed(const std::string& text, const std::string& address) {

@@ -5,7 +5,6 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <zmq.hpp>
 
@@ -43,8 +42,12 @@ class Access {
   // The name of the key's holder, or the key itself.
   [[nodiscard]] std::string name_of(const std::string& public_key) const;
 
-  // Reads the list again. If that fails the old one stays, and the answer says why.
-  std::optional<std::string> reload();
+  enum class Reload : std::uint8_t { kAlways, kIfChanged };
+  enum class Reloaded : std::uint8_t { kDone, kSame, kFailed };
+  // Reads the list again. If that fails the old one stays, and error() says why. kSame: the file,
+  // or what is wrong with it, is what it was the last time; only for kIfChanged.
+  Reloaded reload(Reload when);
+  [[nodiscard]] const std::string& error() const { return error_; }
 
   // A handshake that ended without a question about its key.
   void handshake_failed(const std::string& text, const std::string& address);
@@ -58,6 +61,8 @@ class Access {
   void warn(Quiet& quiet, const std::string& text);
 
   std::string file_;
+  std::string text_;   // of the list that holds
+  std::string error_;  // of the last reload; empty: it went well
   KeyPair keys_;
   AccessList list_;
   Counts counts_;

@@ -40,7 +40,7 @@ std::variant<AccessList, KeyError> AccessList::parse(std::string_view text,
   return list;
 }
 
-std::variant<AccessList, KeyError> AccessList::read(const std::string& file) {
+std::variant<std::string, KeyError> AccessList::read(const std::string& file) {
   struct stat info {};
   std::ifstream in(file, std::ios::binary);
   if (!in || ::stat(file.c_str(), &info) != 0 || S_ISDIR(info.st_mode)) {
@@ -52,8 +52,7 @@ std::variant<AccessList, KeyError> AccessList::read(const std::string& file) {
                     "{:04o}); chmod go-w {}",
                     file, info.st_mode & 07777U, file)};
   }
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
-  return parse(text, file);
+  return std::string{std::istreambuf_iterator<char>(in), {}};
 }
 
 const AccessList::Grant* AccessList::find(const std::string& public_key) const {

@@ -24,8 +24,8 @@ class AccessList {
 
   // Parses the text of `file`, which is named in errors: "FILE:LINE: …".
   static std::variant<AccessList, KeyError> parse(std::string_view text, const std::string& file);
-  // Reads and parses. Refused too: a file that others may write.
-  static std::variant<AccessList, KeyError> read(const std::string& file);
+  // The text of the file. Refused: a file that others may write.
+  static std::variant<std::string, KeyError> read(const std::string& file);
 
   // nullptr: this key is not on the list.
   [[nodiscard]] const Grant* find(const std::string& public_key) const;

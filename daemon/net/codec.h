@@ -31,6 +31,10 @@ struct ListWorkers {
 struct GetVersion {
   std::uint64_t request = 0;
 };
+struct GetDemand {
+  std::uint64_t request = 0;
+  std::uint32_t slot_work_ms = kSlotWorkMs;
+};
 struct CheckBroker {
   std::uint64_t request = 0;
   JobId after;  // 0: from the beginning
@@ -42,8 +46,8 @@ struct Backup {
   Bytes16 token{};
 };
 // An Error is the reply to send at once; its request is 0 where the frame could not be read.
-using ClientInput =
-    std::variant<message::Error, Event, Query, ListWorkers, GetVersion, CheckBroker, Backup>;
+using ClientInput = std::variant<message::Error, Event, Query, ListWorkers, GetVersion, GetDemand,
+                                 CheckBroker, Backup>;
 
 // The id of the request that it is, or answers.
 std::uint64_t request_of(const ClientInput& input);
@@ -72,6 +76,7 @@ struct DaemonLoad {
   std::uint64_t workers = 0;
   std::uint64_t open_jobs = 0;
   std::uint64_t leases = 0;
+  std::uint64_t barred_workers = 0;  // failed a canary
 };
 using JobViewOf = std::function<JobView(JobId)>;
 
@@ -80,6 +85,7 @@ std::string encode(const ClientMessage& what);
 // `view_of` adds what only the broker knows; asked once for each job of the answer.
 std::string encode(std::uint64_t request, const query::Answer& answer, const JobViewOf& view_of);
 std::string encode(std::uint64_t request, const WorkersPage& workers);
+std::string encode(std::uint64_t request, const Demand& demand);
 std::string encode(std::uint64_t request, const DaemonFacts& facts, const DaemonLoad& load);
 std::string encode_backup_done(std::uint64_t request, std::uint64_t bytes);
 

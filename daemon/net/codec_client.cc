@@ -6,6 +6,7 @@
 #include "daemon/net/codec.h"
 #include "daemon/net/fields.h"
 #include "proto/base/assert.h"
+#include "proto/base/glob.h"
 #include "proto/client.pb.h"
 
 namespace puzzled::codec {
@@ -79,6 +80,48 @@ Checked<Event> decode(const proto::OpenJob& in, const CodecOptions& options) {
               .limits = {spec.limits().time_limit_us(), spec.limits().memory_limit_bytes(),
                          spec.limits().answer_bytes_max()}};
   if (auto error = check_limits(out.spec.limits, options)) return *error;
+  if (spec.solver_version().size() > kVersionBytesMax || !is_printable(spec.solver_version())) {
+    return invalid(fmt::format("solver_version: expected at most {} bytes of printable UTF-8",
+                               kVersionBytesMax));
+  }
+  out.spec.solver_version = spec.solver_version();
+  for (const proto::Label& label : spec.require()) {
+    if (auto wrong = add_label(out.spec.require, {label.key(), label.value()}, kRequirementsMax)) {
+      return invalid("require: " + *wrong);
+    }
+  }
+  return out;
+}
+
+// Names to look up in one step of the broker; each pattern is compared with every worker's name.
+constexpr int kNamesMax = 1'000;
+constexpr int kPatternsMax = 20;
+
+Checked<Event> decode(const proto::ControlWorkers& in, const CodecOptions&) {
+  event::ControlWorkers out;
+  if (in.action() < proto::ControlWorkers::DRAIN || in.action() > proto::ControlWorkers::REMOVE) {
+    return invalid("action: expected DRAIN, RESUME or REMOVE");
+  }
+  if (in.all() == (in.names_size() > 0)) {
+    return invalid("names: expected names of workers, or all without any");
+  }
+  int patterns = 0;
+  for (const std::string& name : in.names()) {
+    if (name.empty() || name.size() > wire::kNameBytesMax || !is_printable(name)) {
+      return invalid(fmt::format("names: expected 1 to {} bytes of printable UTF-8 each",
+                                 wire::kNameBytesMax));
+    }
+    if (is_glob(name)) ++patterns;
+  }
+  if (in.names_size() > kNamesMax || patterns > kPatternsMax) {
+    return too_large(
+        fmt::format("names: {} of which {} are patterns are over the {} and {} of a "
+                    "request; send several",
+                    in.names_size(), patterns, kNamesMax, kPatternsMax));
+  }
+  out.action = static_cast<event::WorkerAction>(in.action());
+  out.patterns.assign(in.names().begin(), in.names().end());
+  out.all = in.all();
   return out;
 }
 
@@ -180,6 +223,26 @@ Checked<Event> decode(const proto::WaitJob& in, const CodecOptions&) {
   return out;
 }
 
+Checked<Event> decode(const proto::MarkCanary& in, const CodecOptions&) {
+  if (auto error = check_job(in.job())) return *error;
+  event::MarkCanary out;
+  out.job = {in.job()};
+  out.off = in.off();
+  return out;
+}
+
+Checked<Event> decode(const proto::AdmitWorker& in, const CodecOptions&) {
+  if (in.name().size() > wire::kNameBytesMax || !is_printable(in.name())) {
+    return invalid(
+        fmt::format("name: expected the name of a worker, at most {} bytes of printable "
+                    "UTF-8",
+                    wire::kNameBytesMax));
+  }
+  event::AdmitWorker out;
+  out.name = in.name();
+  return out;
+}
+
 // ---- Queries.
 
 std::uint32_t page_rows(std::uint32_t limit, const CodecOptions& options) {
@@ -215,6 +278,7 @@ Checked<query::Query> decode(const proto::ListResults& in, const CodecOptions& o
   }
   out.label_glob = in.label_glob();
   out.with_answers = in.with_answers();
+  out.all_generations = in.all_generations();
   return out;
 }
 
@@ -289,14 +353,14 @@ ClientInput finish(PeerId, std::uint64_t request, Checked<query::Query> checked)
   return Query{request, std::move(std::get<query::Query>(checked))};
 }
 
-message::Error from(wire::DecodeError error, const CodecOptions& options) {
+message::Error from(wire::DecodeError error, std::string_view frame, const CodecOptions& options) {
   message::Error out;
   out.text = wire::describe(error);
   switch (error) {
     case wire::DecodeError::kOtherVersion:
       out.code = ErrorCode::kUnsupportedVersion;
-      out.text += fmt::format("; this daemon is puzzled {} and speaks version {}.{}",
-                              PUZZLED_VERSION, wire::kMajor, wire::kMinor);
+      out.text =
+          wire::describe_skew(frame, "the client", "this daemon (puzzled " PUZZLED_VERSION ")");
       break;
     case wire::DecodeError::kTooManyFields:
       out.code = ErrorCode::kTooLarge;
@@ -326,7 +390,7 @@ ClientInput decode_client(PeerId peer, std::string_view frame, const CodecOption
   proto::ClientRequest in;
   const wire::DecodeError error =
       wire::decode(frame, wire::Role::kClient, options.message_bytes_max, in);
-  if (error != wire::DecodeError::kNone) return from(error, options);
+  if (error != wire::DecodeError::kNone) return from(error, frame, options);
   const std::uint64_t id = in.id();
   switch (in.body_case()) {
     case proto::ClientRequest::kOpenJob:
@@ -355,12 +419,28 @@ ClientInput decode_client(PeerId peer, std::string_view frame, const CodecOption
                          page_rows(in.list_workers().limit(), options)};
     case proto::ClientRequest::kGetVersion:
       return GetVersion{id};
+    case proto::ClientRequest::kGetDemand: {
+      const std::uint32_t slot_work_ms = in.get_demand().slot_work_ms();
+      return GetDemand{id, slot_work_ms > 0 ? slot_work_ms : kSlotWorkMs};
+    }
     case proto::ClientRequest::kCheck:
       return finish(id, decode(in.check(), id));
     case proto::ClientRequest::kBackup:
       return finish(id, decode(in.backup(), id));
+    case proto::ClientRequest::kControlWorkers:
+      return finish(peer, id, decode(in.control_workers(), options));
+    case proto::ClientRequest::kMarkCanary:
+      return finish(peer, id, decode(in.mark_canary(), options));
+    case proto::ClientRequest::kAdmitWorker:
+      return finish(peer, id, decode(in.admit_worker(), options));
     case proto::ClientRequest::BODY_NOT_SET:
       break;
+  }
+  if (wire::version_of(frame)->minor > wire::kMinor) {
+    return message::Error{
+        id, ErrorCode::kUnsupportedVersion,
+        "this daemon is too old for the request: " +
+            wire::describe_skew(frame, "the client", "this daemon (puzzled " PUZZLED_VERSION ")")};
   }
   return message::Error{id, ErrorCode::kMalformed,
                         "the request asks for nothing this daemon knows; is the client newer?"};

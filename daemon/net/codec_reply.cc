@@ -34,6 +34,34 @@ void fill(const message::JobCancelled& from, proto::ClientReply& reply) {
 void fill(const message::JobDone& from, proto::ClientReply& reply) {
   reply.mutable_job_done()->set_job(from.job.value);
 }
+void fill(const Labels& from, google::protobuf::RepeatedPtrField<proto::Label>& to) {
+  for (const Label& label : from) {
+    proto::Label& one = *to.Add();
+    one.set_key(label.key);
+    one.set_value(label.value);
+  }
+}
+void fill(const message::WorkersControlled& from, proto::ClientReply& reply) {
+  proto::WorkersControlled& to = *reply.mutable_workers_controlled();
+  for (const std::string& name : from.unknown) to.add_unknown(name);
+  for (const message::ControlledWorker& worker : from.workers) {
+    proto::ControlledWorker& row = *to.add_workers();
+    row.set_name(worker.name);
+    row.set_host(worker.host);
+    row.set_pid(worker.pid);
+    row.set_leases(worker.leases);
+    row.set_state(static_cast<proto::WorkerState>(worker.state));
+    row.set_changed(worker.changed);
+  }
+  to.set_changed(from.changed);
+  to.set_unchanged(from.unchanged);
+}
+void fill(const message::CanaryMarked& from, proto::ClientReply& reply) {
+  reply.mutable_canary_marked()->set_job(from.job.value);
+}
+void fill(const message::WorkerAdmitted& from, proto::ClientReply& reply) {
+  reply.mutable_worker_admitted()->set_count(from.count);
+}
 
 // The frame, or an Error that fits if the reply is over what any peer accepts.
 std::string finish(std::uint64_t request, proto::ClientReply& reply) {
@@ -67,6 +95,13 @@ void fill(const query::JobRow& from, const JobView& view, proto::JobStatus& to) 
   spec.mutable_limits()->set_time_limit_us(from.spec.limits.time_limit_us);
   spec.mutable_limits()->set_memory_limit_bytes(from.spec.limits.memory_limit_bytes);
   spec.mutable_limits()->set_answer_bytes_max(from.spec.limits.answer_bytes_max);
+  spec.set_solver_version(from.spec.solver_version);
+  fill(from.spec.require, *spec.mutable_require());
+  for (const auto& [version, count] : from.versions) {
+    proto::VersionCount& row = *to.add_versions();
+    row.set_version(version);
+    row.set_count(count);
+  }
   const proto::JobState state = state_of(from, view);
   to.set_state(state);
   to.set_created_ms(from.created_ms);
@@ -84,6 +119,8 @@ void fill(const query::JobRow& from, const JobView& view, proto::JobStatus& to) 
     count.set_count(from.verdicts[i]);
   }
   to.set_cancel_reason(from.cancel_reason);
+  to.set_canary(from.canary);
+  to.set_revised(from.revised);
   const bool ended = state == proto::JOB_DONE || state == proto::JOB_STATE_CANCELLED;
   if (!ended) to.set_waiting_for(view.waiting_for);
 }
@@ -101,6 +138,7 @@ void fill(const query::ResultRow& from, proto::ResultRow& to) {
   to.set_has_answer(from.has_answer);
   to.set_answer(from.answer);
   to.set_message(from.message);
+  to.set_generation(from.generation);
 }
 
 void fill(const query::NotFound& from, const JobViewOf&, proto::ClientReply& reply) {
@@ -138,6 +176,7 @@ void fill(const query::CaseDetail& from, const JobViewOf&, proto::ClientReply& r
   }
   to.set_graded(from.result.has_value());
   if (from.result) fill(*from.result, *to.mutable_result());
+  for (const query::ResultRow& row : from.earlier) fill(row, *to.add_earlier());
   for (const query::AttemptRow& attempt : from.attempts) {
     proto::AttemptRow& row = *to.add_attempts();
     row.set_attempt(attempt.attempt);
@@ -211,6 +250,42 @@ std::string encode(std::uint64_t request, const WorkersPage& workers) {
     to.set_cases_done(from.cases_done);
     to.set_version(from.version);
     for (const std::string& solver : from.solvers) to.add_solvers(solver);
+    for (const std::string& version : from.solver_versions) to.add_solver_versions(version);
+    to.set_state(static_cast<proto::WorkerState>(from.state));
+    fill(from.labels, *to.mutable_labels());
+    to.set_canaries_passed(from.canaries_passed);
+  }
+  for (const Barred& from : workers.barred) {
+    proto::BarredWorker& to = *page.add_barred();
+    to.set_name(from.name);
+    to.set_host(from.host);
+    to.set_version(from.version);
+    to.set_solver(from.puzzle + "/" + from.solver);
+    to.set_solver_version(from.solver_version);
+    to.set_barred_ms(from.barred_ms);
+    to.set_reason(from.reason);
+  }
+  return finish(request, reply);
+}
+
+std::string encode(std::uint64_t request, const Demand& demand) {
+  proto::ClientReply reply;
+  proto::Demand& to = *reply.mutable_demand();
+  to.set_cut(demand.is_cut);
+  to.set_open_cases(demand.open_cases);
+  to.set_slots_wanted(demand.slots_wanted);
+  to.set_slots(demand.slots);
+  to.set_workers(demand.workers);
+  for (const LaneDemand& from : demand.lanes) {
+    proto::LaneDemand& lane = *to.add_lanes();
+    lane.set_puzzle(from.puzzle);
+    lane.set_solver(from.solver);
+    lane.set_open_cases(from.open_cases);
+    lane.set_leased_cases(from.leased_cases);
+    lane.set_case_us(from.case_us);
+    lane.set_work_us(from.work_us);
+    lane.set_slots_wanted(from.slots_wanted);
+    lane.set_slots(from.slots);
   }
   return finish(request, reply);
 }
@@ -220,6 +295,7 @@ std::string encode(std::uint64_t request, const DaemonFacts& facts, const Daemon
   proto::Version& to = *reply.mutable_version();
   to.set_version(PUZZLED_VERSION);
   to.set_protocol(wire::kMajor);
+  to.set_protocol_minor(wire::kMinor);
   to.set_pid(facts.pid);
   to.set_started_ms(facts.started_ms);
   to.set_boot(facts.boot.value);
@@ -238,6 +314,7 @@ std::string encode(std::uint64_t request, const DaemonFacts& facts, const Daemon
   of.set_workers(load.workers);
   of.set_open_jobs(load.open_jobs);
   of.set_leases(load.leases);
+  of.set_barred_workers(load.barred_workers);
   return finish(request, reply);
 }
 

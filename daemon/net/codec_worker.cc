@@ -61,6 +61,11 @@ Checked decode(const proto::Ready& in) {
     }
     out.offers.push_back({offer.puzzle(), offer.solver(), offer.version()});
   }
+  for (const proto::Label& label : in.labels()) {
+    if (auto wrong = add_label(out.labels, {label.key(), label.value()}, kWorkerLabelsMax)) {
+      return refuse("ready.labels: " + *wrong);
+    }
+  }
   out.start_id = *id;
   out.name = in.name();
   out.host = in.host();
@@ -228,7 +233,7 @@ Checked decode(const proto::Goodbye& in) {
   return out;
 }
 
-Checked decode_body(proto::FromWorker& in, const CodecOptions& options) {
+Checked decode_body(proto::FromWorker& in, std::uint8_t minor, const CodecOptions& options) {
   switch (in.body_case()) {
     case proto::FromWorker::kReady:
       return decode(in.ready());
@@ -243,6 +248,8 @@ Checked decode_body(proto::FromWorker& in, const CodecOptions& options) {
     case proto::FromWorker::BODY_NOT_SET:
       break;
   }
+  // What a later minor version adds can be ignored; but the worker lives.
+  if (minor > wire::kMinor) return event::WorkerSpoke{};
   return refuse("the message says nothing this daemon knows; is the worker newer?");
 }
 
@@ -310,11 +317,15 @@ WorkerInput decode_worker(PeerId peer, std::string_view frame, const CodecOption
   proto::FromWorker in;
   const wire::DecodeError error =
       wire::decode(frame, wire::Role::kWorker, options.message_bytes_max, in);
+  if (error == wire::DecodeError::kOtherVersion) {
+    return refuse(
+        wire::describe_skew(frame, "the worker", "this daemon (puzzled " PUZZLED_VERSION ")"));
+  }
   if (error != wire::DecodeError::kNone) {
     return refuse(fmt::format("{}; this daemon is puzzled {} and speaks version {}.{}",
                               wire::describe(error), PUZZLED_VERSION, wire::kMajor, wire::kMinor));
   }
-  Checked checked = decode_body(in, options);
+  Checked checked = decode_body(in, wire::version_of(frame)->minor, options);
   if (auto* refused = std::get_if<message::Refused>(&checked)) return std::move(*refused);
   Event event = std::move(std::get<Event>(checked));
   std::visit(

@@ -39,6 +39,7 @@ struct NetOptions {
   std::uint32_t open_requests_max = 1'000;     // of one client, without a reply yet
   std::uint32_t refusals_log_ms = 1'000;       // between two log lines about refused messages
   std::uint32_t key_connections_max = 20'000;  // encrypted ones with the same key, per endpoint
+  std::uint32_t authorized_keys_poll_ms = 0;   // between looks at the list of keys; 0: never
   std::uint32_t drain_timeout_ms = 30'000;     // from SIGTERM until the end, whatever still runs
   std::uint32_t upkeep_interval_ms = 1'000;    // between steps of sweeper and check; 0: never
   std::uint32_t linger_ms = 1'000;             // for unsent messages at the end

@@ -32,7 +32,8 @@ std::optional<Role> role_for(const codec::ClientInput& input) {
           return std::nullopt;
         } else if constexpr (std::is_same_v<T, Event>) {
           return role_for(what);
-        } else if (kIsOneOf<T, codec::Query, codec::ListWorkers, codec::GetVersion>) {
+        } else if (kIsOneOf<T, codec::Query, codec::ListWorkers, codec::GetVersion,
+                            codec::GetDemand>) {
           return Role::kRead;
         }
         return Role::kOperate;

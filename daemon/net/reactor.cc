@@ -15,6 +15,7 @@
 #include "daemon/net/clock.h"
 #include "daemon/net/permission.h"
 #include "proto/base/assert.h"
+#include "proto/base/printable.h"
 #include "proto/base/service_manager.h"
 
 namespace puzzled {
@@ -46,6 +47,7 @@ Reactor::Reactor(zmq::context_t& context, NetOptions options, Parts parts, codec
               .client_waiting_max = options.client_reads_max,
               .under_way_max = options.reads_under_way_max}) {
   if (parts_.access == nullptr) return;
+  if (options_.authorized_keys_poll_ms > 0) keys_ms_ = steady_ms();
   parts_.access->open(context);
   client_events_ = SocketEvents(context, clients_.socket());
   worker_events_ = SocketEvents(context, workers_.socket());
@@ -70,6 +72,7 @@ int Reactor::run() {
     }
     keep_time();
     carry_out();
+    answer_metrics();
     end_if_drained();
   }
   return exit_code_;
@@ -85,7 +88,7 @@ bool Reactor::clients_may_speak() const {
 
 std::int64_t Reactor::next_deadline() const {
   std::int64_t next = std::min({parts_.broker.next_deadline(), sweep_ms_, upkeep_.next_deadline(),
-                                refusals_.next_deadline(), alive_ms_});
+                                refusals_.next_deadline(), alive_ms_, keys_ms_});
   if (local_workers_ != nullptr) next = std::min(next, local_workers_->next_deadline());
   if (phase_ == Phase::kDraining) next = std::min(next, drain_deadline_ms_);
   if (queue_over_since_ != 0 && queue_pause_.empty()) {
@@ -128,6 +131,7 @@ void Reactor::keep_time() {
   if (local_workers_ != nullptr && at >= local_workers_->next_deadline()) local_workers_->step(at);
   if (const auto sweep = upkeep_.step(at, durable_step_)) step(*sweep);
   watch_store_queue(at);
+  poll_access(at);
   for (const std::string& line : refusals_.due(at)) spdlog::warn("{}", line);
   if (at >= alive_ms_) {
     service_manager::alive();
@@ -137,7 +141,8 @@ void Reactor::keep_time() {
   sweep_ms_ = at + std::min<std::int64_t>(kSweepMs, options_.client_idle_ms);
   if (refused_connections_ > 0) {
     spdlog::warn("{} messages of new connections were refused: there are {} already",
-                 std::exchange(refused_connections_, 0), options_.connections_max);
+                 refused_connections_, options_.connections_max);
+    refused_before_ += std::exchange(refused_connections_, 0);
   }
   std::vector<PeerId> gone;
   clients_.forget_idle(at, options_.client_idle_ms, gone);
@@ -183,7 +188,7 @@ void Reactor::read_signals() {
     if (signal.ssi_signo == SIGCHLD) {
       if (local_workers_ != nullptr) local_workers_->step(steady_ms());
     } else if (signal.ssi_signo == SIGHUP) {
-      reload_access();
+      reload_access(Access::Reload::kAlways);
     } else if (phase_ == Phase::kRunning) {
       start_drain();
     } else {
@@ -284,6 +289,13 @@ void Reactor::handle(PeerId peer, Event event) {
         if constexpr (requires { e.request; }) clients_.find(peer)->open_requests.insert(e.request);
       },
       event);
+  if (const auto* control = std::get_if<event::ControlWorkers>(&event)) {
+    static constexpr const char* kActions[] = {"?", "drain", "resume", "remove"};
+    spdlog::info("the operator: {} {}", kActions[static_cast<std::size_t>(control->action)],
+                 control->all
+                     ? "all workers"
+                     : printable_line(fmt::format("{}", fmt::join(control->patterns, " "))));
+  }
   step(std::move(event));
 }
 
@@ -304,11 +316,12 @@ void Reactor::handle(PeerId peer, const codec::ListWorkers& list) {
 
 void Reactor::handle(PeerId peer, const codec::GetVersion& version) {
   clients_.find(peer)->open_requests.insert(version.request);
-  if (parts_.access != nullptr) {
-    facts_.refused_handshakes = parts_.access->counts().handshakes;
-    facts_.refused_messages = parts_.access->counts().messages;
-  }
-  reply(peer, version.request, codec::encode(version.request, facts_, load()));
+  reply(peer, version.request, codec::encode(version.request, facts(), load()));
+}
+
+void Reactor::handle(PeerId peer, const codec::GetDemand& get) {
+  clients_.find(peer)->open_requests.insert(get.request);
+  reply(peer, get.request, codec::encode(get.request, parts_.broker.demand(get.slot_work_ms)));
 }
 
 void Reactor::start_reads() {

@@ -17,6 +17,7 @@
 #include "daemon/net/access.h"
 #include "daemon/net/codec.h"
 #include "daemon/net/local_workers.h"
+#include "daemon/net/metrics_request.h"
 #include "daemon/net/options.h"
 #include "daemon/net/read_queue.h"
 #include "daemon/net/refusal_log.h"
@@ -37,7 +38,8 @@ class Reactor {
     const Waker& waker;  // woken by both threads
     int signals;         // descriptor that gives signalfd_siginfo; SIGTERM and SIGINT drain, SIGHUP
                          // reads the list of keys again
-    Access* access = nullptr;  // of encrypted endpoints; nullptr: there are none
+    Access* access = nullptr;           // of encrypted endpoints; nullptr: there are none
+    MetricsRequest* metrics = nullptr;  // nullptr: nobody asks
   };
 
   Reactor(zmq::context_t& context, NetOptions options, Parts parts, codec::DaemonFacts facts);
@@ -68,7 +70,9 @@ class Reactor {
   [[nodiscard]] std::int64_t next_deadline() const;
   void read_signals();
   void read_handshakes();
-  void reload_access();
+  void reload_access(Access::Reload when);
+  void poll_access(std::int64_t at);
+  void answer_metrics();
   // Why a message of this peer is not taken; empty: it is.
   [[nodiscard]] std::string refusal_of(const Router::Peer& peer, Role role,
                                        message::ErrorCode& code);
@@ -86,12 +90,14 @@ class Reactor {
   void handle(PeerId peer, codec::Query query);
   void handle(PeerId peer, const codec::ListWorkers& list);
   void handle(PeerId peer, const codec::GetVersion& version);
+  void handle(PeerId peer, const codec::GetDemand& get);
   void handle(PeerId peer, const codec::CheckBroker& check);
   void handle(PeerId peer, const codec::Backup& backup);
   void handle(const StoreThread::Durable& durable);
   void handle(const StoreThread::Failed& failed);
   void handle(event::ChunkLoaded loaded);
   void handle(event::ChunkCompared compared);
+  void handle(event::CanariesLoaded loaded);
   void handle(event::IntakePaused paused);
   void handle(event::IntakeResumed resumed);
   void handle(const Backups::Ended& ended);
@@ -107,6 +113,7 @@ class Reactor {
   // Tells the broker why nothing new is taken, if that has changed.
   void update_intake();
   [[nodiscard]] codec::DaemonLoad load() const;
+  [[nodiscard]] codec::DaemonFacts facts() const;
   void start_drain();
   void end_if_drained();
   [[nodiscard]] bool clients_may_speak() const;
@@ -127,6 +134,7 @@ class Reactor {
   int exit_code_ = 0;
   std::int64_t drain_deadline_ms_ = 0;  // steady; while draining
   std::int64_t alive_ms_ = kNever;      // steady; when a watchdog is told that the loop turns
+  std::int64_t keys_ms_ = kNever;       // steady; when the list of keys is looked at next
   std::int64_t sweep_ms_ = 0;           // steady; when idle peers are looked for next
   std::uint64_t told_refused_ = 0;      // connections, in the log
 
@@ -144,6 +152,7 @@ class Reactor {
   std::string store_pause_;            // why the store takes nothing; empty: it does
   std::string queue_pause_;            // likewise, because its queue is too long
   std::uint64_t refused_connections_ = 0;  // since they were last logged
+  std::uint64_t refused_before_ = 0;       // those before that
 };
 
 }  // namespace puzzled

@@ -29,11 +29,22 @@ void Reactor::read_handshakes() {
   }
 }
 
-void Reactor::reload_access() {
+void Reactor::poll_access(std::int64_t at) {
+  if (at < keys_ms_) return;
+  keys_ms_ = at + options_.authorized_keys_poll_ms;
+  reload_access(Access::Reload::kIfChanged);
+}
+
+void Reactor::reload_access(Access::Reload when) {
   ASSERT(parts_.access != nullptr);  // else SIGHUP is not ours
-  if (const auto error = parts_.access->reload()) {
-    spdlog::error("the list of authorized keys stays as it was: {}", *error);
-    return;
+  switch (parts_.access->reload(when)) {
+    case Access::Reloaded::kSame:
+      return;
+    case Access::Reloaded::kFailed:
+      spdlog::error("the list of authorized keys stays as it was: {}", parts_.access->error());
+      return;
+    case Access::Reloaded::kDone:
+      break;
   }
   // Their connections linger until they speak again, and are then answered REVOKED.
   const auto unlisted = [this](const std::string& key) { return !parts_.access->is_listed(key); };

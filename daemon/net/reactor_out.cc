@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "daemon/net/accept.h"
 #include "daemon/net/clock.h"
 #include "daemon/net/reactor.h"
 #include "proto/base/assert.h"
@@ -44,6 +45,8 @@ void Reactor::handle(event::ChunkLoaded loaded) { step(std::move(loaded)); }
 
 void Reactor::handle(event::ChunkCompared compared) { step(compared); }
 
+void Reactor::handle(event::CanariesLoaded loaded) { step(std::move(loaded)); }
+
 void Reactor::handle(event::IntakePaused paused) {
   store_pause_ = std::move(paused.reason);
   update_intake();
@@ -72,7 +75,30 @@ codec::DaemonLoad Reactor::load() const {
           .waiting_queries = reads_.waiting(),
           .workers = parts_.broker.worker_count(),
           .open_jobs = parts_.broker.open_job_count(),
-          .leases = parts_.broker.leases()};
+          .leases = parts_.broker.leases(),
+          .barred_workers = parts_.broker.barred_count()};
+}
+
+codec::DaemonFacts Reactor::facts() const {
+  codec::DaemonFacts facts = facts_;
+  if (parts_.access != nullptr) {
+    facts.refused_handshakes = parts_.access->counts().handshakes;
+    facts.refused_messages = parts_.access->counts().messages;
+  }
+  return facts;
+}
+
+void Reactor::answer_metrics() {
+  if (parts_.metrics == nullptr || !parts_.metrics->asked()) return;
+  parts_.metrics->answer(
+      {.facts = facts(),
+       .load = load(),
+       .demand = parts_.broker.demand(kSlotWorkMs),
+       .commits = parts_.store.counts(),
+       .is_draining = phase_ != Phase::kRunning,
+       .refused_client_messages = refusals_.total(RefusalLog::Kind::kClient),
+       .refused_worker_messages = refusals_.total(RefusalLog::Kind::kWorker),
+       .refused_connections = refused_before_ + refused_connections_ + refused_connections()});
 }
 
 // ---- What goes out.
@@ -81,11 +107,13 @@ void Reactor::step(Event event) {
   const bool is_sweep = std::holds_alternative<event::Sweep>(event);
   parts_.broker.step(now(), std::move(event), effects_);
   if (is_sweep) upkeep_.on_sweep(effects_);
-  if (!effects_.records.empty() || !effects_.loads.empty() || !effects_.comparisons.empty()) {
+  for (const std::string& line : effects_.notices) spdlog::warn("{}", line);
+  if (!effects_.records.empty() || !effects_.loads.empty() || !effects_.comparisons.empty() ||
+      !effects_.canary_loads.empty()) {
     ++last_sequence_;
     if (!effects_.records.empty()) submitted_.push_back({last_sequence_, effects_.step});
     to_store_.push_back({last_sequence_, std::move(effects_.records), std::move(effects_.loads),
-                         std::move(effects_.comparisons)});
+                         std::move(effects_.comparisons), std::move(effects_.canary_loads)});
   }
   for (Send& send : effects_.when_durable) {
     if (effects_.step <= durable_step_) {

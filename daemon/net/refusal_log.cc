@@ -13,6 +13,7 @@ constexpr std::array<std::string_view, 3> kWhose = {"clients", "workers",
 }  // namespace
 
 std::string RefusalLog::note(std::int64_t steady_ms, Kind kind, std::string_view why) {
+  ++totals_[static_cast<std::size_t>(kind)];
   Counted& counted = counted_[static_cast<std::size_t>(kind)];
   if (steady_ms < counted.quiet_until_ms || counted.count > 0) {
     ++counted.count;

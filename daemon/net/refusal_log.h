@@ -22,6 +22,10 @@ class RefusalLog {
   std::string note(std::int64_t steady_ms, Kind kind, std::string_view why);
   // The lines that are due about those that were only counted.
   std::vector<std::string> due(std::int64_t steady_ms);
+  // How many there were.
+  [[nodiscard]] std::uint64_t total(Kind kind) const {
+    return totals_[static_cast<std::size_t>(kind)];
+  }
   [[nodiscard]] std::int64_t next_deadline() const;  // steady; kNever: nothing was only counted
 
  private:
@@ -31,7 +35,8 @@ class RefusalLog {
     std::string last_why;
   };
   std::uint32_t interval_ms_;
-  std::array<Counted, 3> counted_;  // by kind
+  std::array<Counted, 3> counted_;         // by kind
+  std::array<std::uint64_t, 3> totals_{};  // likewise
 };
 
 }  // namespace puzzled

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "daemon/store/check_chunk.h"
+#include "daemon/store/check_rows.h"
 #include "daemon/store/keys.h"
 #include "daemon/store/migrate.h"
 #include "daemon/store/progress.h"
@@ -22,25 +23,26 @@ using Numbers = std::vector<std::uint64_t>;
 using Counts = std::array<std::uint64_t, kVerdictCount>;
 
 constexpr int kIntegrityLinesMax = 20;
-constexpr std::uint64_t kAttemptsPerStep = 1'000;
 constexpr std::uint64_t kStraysCounted = 1'000;
 
-enum Part : std::uint64_t { kPartFile, kPartJobs, kPartAttempts, kPartEnd };
+enum Part : std::uint64_t { kPartFile, kPartJobs, kPartAttempts, kPartUnproven, kPartEnd };
 
 struct Cursor {
   std::uint64_t part = kPartFile;
   std::uint64_t in_job = 0;  // 1: `at` is somewhere inside a job; 0: that job is checked
   JobCheck at;
-  Counts before{};  // the job's totals when its check began
+  Counts before{};                   // the job's totals when its check began
+  std::uint64_t revised_before = 0;  // likewise
   std::uint64_t chunks_done = 0;
   std::uint64_t attempt = 0;  // row of the last one checked
+  std::uint64_t stretch = 0;  // likewise
 
   // All of it as numbers, in this order.
   template <class Visit>
   void each(const Visit& visit) {
     for (std::uint64_t* number :
          {&part, &in_job, &at.job.value, &at.chunk_no, &at.next_case, &at.next_file, &at.file_cases,
-          &at.digest, &chunks_done, &attempt}) {
+          &at.digest, &at.revised, &revised_before, &chunks_done, &attempt, &stretch}) {
       visit(*number);
     }
     for (std::uint64_t& number : at.verdicts) visit(number);
@@ -78,16 +80,19 @@ struct JobFacts {
   bool cancelled = false;
   bool finished = false;
   bool id_fits = false;
+  std::uint64_t revised = 0;
   std::uint64_t done = 0;
   Counts verdicts{};
+  std::uint64_t versions_done = 0;
 };
 
 std::string jobs_sql(const char* condition) {
   return fmt::format(
       "SELECT j.job, j.chunk_count, j.case_count, j.file_count, j.digest, j.sealed_ms IS NOT NULL, "
       "j.cancelled_ms IS NOT NULL, j.finished_ms IS NOT NULL, length(j.request_id) = 16, "
-      "coalesce(t.done, 0), {} FROM jobs j LEFT JOIN totals t ON t.id = j.job << 7 | {} {}",
-      kCountedColumns, keys::kGeneration, condition);
+      "j.revised, coalesce(t.done, 0), {0}, (SELECT coalesce(sum(v.cases), 0) FROM job_versions v "
+      "WHERE v.job = j.job) FROM jobs j LEFT JOIN totals t ON t.id = j.job << 7 | {1} {2}",
+      kCountedColumns, keys::kFirstGeneration, condition);
 }
 
 // A table whose keys begin with the job, and so the places where it must have no rows.
@@ -113,10 +118,7 @@ struct Checker::Impl {
     explicit Statements(sqlite::Connection& c)
         : next_job(c, jobs_sql("WHERE j.job > ? ORDER BY j.job LIMIT 1")),
           job(c, jobs_sql("WHERE j.job = ?")),
-          attempts(c,
-                   "SELECT a.rowid, a.job, a.case_no, a.attempt, j.case_count, w.start_id = "
-                   "a.start_id FROM attempts a LEFT JOIN jobs j ON j.job = a.job LEFT JOIN workers "
-                   "w ON w.worker = a.worker WHERE a.rowid > ? ORDER BY a.rowid LIMIT ?"),
+          row_checker(c),
           chunk_checker(c) {
       for (const KeyedTable& table : kKeyedTables) {
         strays.push_back(std::make_unique<sqlite::Statement>(
@@ -125,7 +127,8 @@ struct Checker::Impl {
                            table.name, kStraysCounted)));
       }
     }
-    sqlite::Statement next_job, job, attempts;
+    sqlite::Statement next_job, job;
+    RowChecker row_checker;
     ChunkChecker chunk_checker;
     std::vector<std::unique_ptr<sqlite::Statement>> strays;  // as kKeyedTables
   };
@@ -142,7 +145,6 @@ struct Checker::Impl {
   void end_job(const Cursor& cursor, const JobFacts& job);
   void check_facts(const JobFacts& job);
   void check_counts(const Cursor& cursor, const JobFacts& job);
-  void advance_attempts(Cursor& cursor);
   std::optional<JobFacts> read(sqlite::Statement& by_id, JobId id);
   // No table may have rows between these: `first` and `last` give the keys for each table.
   void check_strays(std::size_t table, std::uint64_t first, std::uint64_t last, JobId job);
@@ -195,7 +197,13 @@ bool Checker::Impl::advance(Cursor& cursor) {
   if (cursor.part == kPartJobs) {
     advance_jobs(cursor);
   } else if (cursor.part == kPartAttempts) {
-    advance_attempts(cursor);
+    if (!statements->row_checker.check_attempts(cursor.attempt, page.findings)) {
+      cursor.part = kPartUnproven;
+    }
+  } else if (cursor.part == kPartUnproven) {
+    if (!statements->row_checker.check_unproven(cursor.stretch, page.findings)) {
+      cursor.part = kPartEnd;
+    }
   }
   return cursor.part < kPartEnd;
 }
@@ -247,11 +255,13 @@ std::optional<JobFacts> Checker::Impl::read(sqlite::Statement& row, JobId id) {
                .cancelled = row.integer(6) != 0,
                .finished = row.integer(7) != 0,
                .id_fits = row.integer(8) != 0,
-               .done = row.number(9)};
-  int column = 10;
+               .revised = row.number(9),
+               .done = row.number(10)};
+  int column = 11;
   for (const Verdict verdict : kCountedVerdicts) {
     job.verdicts[static_cast<std::size_t>(verdict)] = row.number(column++);
   }
+  job.versions_done = row.number(column);
   return job;
 }
 
@@ -267,7 +277,7 @@ void Checker::Impl::advance_jobs(Cursor& cursor) {
   }
   const auto job = read(statements->job, cursor.at.job);
   if (job && cursor.at.chunk_no < job->chunk_count) {
-    statements->chunk_checker.check(cursor.at, job->file_count, page.findings);
+    statements->chunk_checker.check(cursor.at, job->file_count, job->revised > 0, page.findings);
     ++cursor.chunks_done;
     return;
   }
@@ -280,6 +290,7 @@ void Checker::Impl::start_job(Cursor& cursor, const JobFacts& job) {
   cursor.at.job = job.job;
   cursor.at.digest = wire::kEmptyDigest;
   cursor.before = job.verdicts;
+  cursor.revised_before = job.revised;
   cursor.in_job = 1;
 }
 
@@ -310,6 +321,7 @@ void Checker::Impl::check_facts(const JobFacts& job) {
 
 // Chunks are only ever added and cases only ever done, so what was counted over several pages lies
 // between the totals before and now, and is equal to both of them if nothing was graded meanwhile.
+// Unless results were taken back in between: then their verdicts are compared the next time.
 void Checker::Impl::check_counts(const Cursor& cursor, const JobFacts& job) {
   const JobCheck& at = cursor.at;
   const auto differs = [&](Rule rule, std::string_view what, std::uint64_t noted,
@@ -329,11 +341,20 @@ void Checker::Impl::check_counts(const Cursor& cursor, const JobFacts& job) {
         fmt::format("the job's files have {} cases, the job has {}", at.file_cases, job.case_count),
         job.job);
   }
+  if (at.revised < cursor.revised_before || at.revised > job.revised) {
+    report(Rule::kLedger,
+           fmt::format("the job is noted with {} results that were taken back, its chunks have {}",
+                       job.revised, at.revised),
+           job.job);
+  }
+  const bool was_revised = job.revised != cursor.revised_before;
   std::uint64_t sum = 0;
   for (std::size_t verdict = 0; verdict < kVerdictCount; ++verdict) {
     sum += job.verdicts[verdict];
     const std::uint64_t found = at.verdicts[verdict];
-    if (found >= cursor.before[verdict] && found <= job.verdicts[verdict]) continue;
+    if (was_revised || (found >= cursor.before[verdict] && found <= job.verdicts[verdict])) {
+      continue;
+    }
     report(Rule::kLedger,
            fmt::format("the job is noted with {} {}, its chunks have {}", job.verdicts[verdict],
                        kVerdictNames[verdict], found),
@@ -342,6 +363,12 @@ void Checker::Impl::check_counts(const Cursor& cursor, const JobFacts& job) {
   if (sum != job.done) {
     report(Rule::kLedger,
            fmt::format("{} cases are noted as done, their verdicts sum to {}", job.done, sum),
+           job.job);
+  }
+  if (job.versions_done != job.done) {
+    report(Rule::kLedger,
+           fmt::format("{} cases are noted as done, their solver versions sum to {}", job.done,
+                       job.versions_done),
            job.job);
   }
 }
@@ -383,32 +410,16 @@ void Checker::Impl::check_strays_after(const JobFacts& job) {
     const unsigned shift = kKeyedTables[i].job_shift;
     const auto start = static_cast<std::uint64_t>(first[i]);
     check_strays(i, job.job.value << shift, start - 1, job.job);
-    check_strays(i, start + count[i], ((job.job.value + 1) << shift) - 1, job.job);
-  }
-}
-
-// ---- Attempts.
-
-void Checker::Impl::advance_attempts(Cursor& cursor) {
-  sqlite::Statement& rows = statements->attempts;
-  const sqlite::ResetAtEnd reset(rows);
-  rows.bind(cursor.attempt, kAttemptsPerStep);
-  std::uint64_t seen = 0;
-  for (; rows.step(); ++seen) {
-    cursor.attempt = rows.number(0);
-    const JobId job{rows.number(1)};
-    const std::uint64_t case_no = rows.number(2);
-    if (rows.null(4) || case_no == 0 || case_no > rows.number(4)) {
-      report(Rule::kResults,
-             fmt::format("attempt {} is noted for a case that there never was", rows.integer(3)),
-             job, case_no);
-    } else if (rows.integer(5) == 0) {
-      report(Rule::kResults,
-             fmt::format("attempt {} is noted for a worker that there never was", rows.integer(3)),
-             job, case_no);
+    if (i + 1 < kKeyedTables.size() || job.revised == 0) {
+      check_strays(i, start + count[i], ((job.job.value + 1) << shift) - 1, job.job);
+      continue;
+    }
+    // Results: between the last case of a generation and the first of the next.
+    for (std::uint64_t g = keys::kFirstGeneration; g <= keys::kGenerationMax; ++g) {
+      const auto first_of = static_cast<std::uint64_t>(keys::result(job.job, 1, g));
+      check_strays(i, first_of + job.case_count, first_of + (1ULL << 32U) - 2, job.job);
     }
   }
-  if (seen < kAttemptsPerStep) cursor.part = kPartEnd;
 }
 
 }  // namespace puzzled

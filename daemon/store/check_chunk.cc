@@ -34,7 +34,7 @@ ChunkChecker::ChunkChecker(sqlite::Connection& c)
     : chunk_(c, "SELECT first_case, case_count, hash FROM chunks WHERE id = ?"),
       cases_(c, "SELECT payload FROM chunk_cases WHERE id = ?"),
       files_(c, "SELECT path, first_case, case_count FROM files WHERE id >= ? AND id <= ?"),
-      progress_(c, "SELECT done, present, verdicts FROM progress WHERE id = ?"),
+      progress_(c, "SELECT done, present, verdicts, generations FROM progress WHERE id = ?"),
       // Answers and messages lie behind these columns: they are not read.
       results_(c,
                "SELECT id, verdict, worker, solver_version FROM results "
@@ -50,7 +50,8 @@ void ChunkChecker::report(Rule rule, std::string text, std::uint64_t case_no) {
                         .text = std::move(text)});
 }
 
-void ChunkChecker::check(JobCheck& at, std::uint64_t file_count, std::vector<Finding>& findings) {
+void ChunkChecker::check(JobCheck& at, std::uint64_t file_count, bool was_revised,
+                         std::vector<Finding>& findings) {
   std::vector<Finding> found;
   findings_ = &found;
   job_ = at.job;
@@ -63,7 +64,7 @@ void ChunkChecker::check(JobCheck& at, std::uint64_t file_count, std::vector<Fin
                                         chunk.first_case, at.next_case - 1));
     }
     check_cases(at, chunk, file_count);
-    check_results(at, chunk, check_progress(at, chunk));
+    check_results(at, chunk, check_progress(at, chunk), was_revised);
     at.next_case = chunk.end();
     at.digest = wire::fold_digest(at.digest, chunk.hash);
   }
@@ -141,19 +142,24 @@ void ChunkChecker::check_cases(JobCheck& at, const Chunk& chunk, std::uint64_t f
          "hash differs");
 }
 
-std::string ChunkChecker::check_progress(JobCheck& at, const Chunk& chunk) {
+ChunkChecker::Noted ChunkChecker::check_progress(JobCheck& at, const Chunk& chunk) {
   const sqlite::ResetAtEnd reset(progress_);
   progress_.bind(keys::progress(at.job, at.chunk_no));
-  if (!progress_.step()) return {};
-  std::string verdicts = progress_.string(2);
-  if (verdicts.size() != chunk.case_count) {
-    report(Rule::kLedger, fmt::format("the verdicts of {} cases are noted, the chunk has {}",
-                                      verdicts.size(), chunk.case_count));
+  Noted noted;
+  if (!progress_.step()) return noted;
+  noted.verdicts = progress_.string(2);
+  noted.generations = progress_.string(3);
+  if (noted.verdicts.size() != chunk.case_count ||
+      (!noted.generations.empty() && noted.generations.size() != chunk.case_count)) {
+    report(Rule::kLedger,
+           fmt::format("the verdicts of {} cases and the generations of {} are noted, the chunk "
+                       "has {}",
+                       noted.verdicts.size(), noted.generations.size(), chunk.case_count));
     return {};
   }
   std::uint64_t done = 0;
   std::uint32_t present = 0;
-  for (const char byte : verdicts) {
+  for (const char byte : noted.verdicts) {
     const auto verdict = static_cast<std::uint8_t>(byte);
     done += verdict != 0 ? 1 : 0;
     present |= 1U << (verdict % 32U);
@@ -164,7 +170,18 @@ std::string ChunkChecker::check_progress(JobCheck& at, const Chunk& chunk) {
            fmt::format("{} cases are noted as done (verdict set {:#x}), counted are {} ({:#x})",
                        progress_.number(0), progress_.number32(1), done, present));
   }
-  return verdicts;
+  for (std::size_t i = 0; i < noted.generations.size(); ++i) {
+    const std::uint64_t generation = static_cast<std::uint8_t>(noted.generations[i]);
+    if (generation < keys::kFirstGeneration || generation > keys::kGenerationMax) {
+      report(Rule::kLedger, fmt::format("the case is noted in generation {}", generation),
+             chunk.first_case + i);
+      noted.generations.clear();
+      return noted;
+    }
+    at.revised += generation - keys::kFirstGeneration;
+    noted.newest = std::max(noted.newest, generation);
+  }
+  return noted;
 }
 
 bool ChunkChecker::exists(sqlite::Statement& by_id, std::int64_t id, std::int64_t& last_found) {
@@ -176,22 +193,49 @@ bool ChunkChecker::exists(sqlite::Statement& by_id, std::int64_t id, std::int64_
   return true;
 }
 
-// One row for each case that is done, with the same verdict, and none for the others.
-void ChunkChecker::check_results(const JobCheck& at, const Chunk& chunk,
-                                 const std::string& verdicts) {
+void ChunkChecker::check_results(const JobCheck& at, const Chunk& chunk, const Noted& noted,
+                                 bool was_revised) {
+  for (std::uint64_t g = keys::kFirstGeneration; g <= noted.newest; ++g) {
+    check_generation(at, chunk, noted, g);
+  }
+  if (!was_revised) return;  // then Checker finds what is in later ones
+  // Those of other chunks lie between, so each generation is asked for.
+  for (std::uint64_t g = noted.newest + 1; g <= keys::kGenerationMax; ++g) {
+    const sqlite::ResetAtEnd reset(results_);
+    results_.bind(keys::result(at.job, chunk.first_case, g), keys::result(at.job, chunk.end(), g));
+    if (!results_.step()) continue;
+    report(Rule::kLedger, fmt::format("the case has a result in generation {}, noted is none", g),
+           keys::number(results_.integer(0)));
+  }
+}
+
+void ChunkChecker::check_generation(const JobCheck& at, const Chunk& chunk, const Noted& noted,
+                                    std::uint64_t generation) {
   const sqlite::ResetAtEnd reset(results_);
-  results_.bind(keys::result(at.job, chunk.first_case), keys::result(at.job, chunk.end()));
-  const auto noted = [&](std::uint64_t case_no) -> std::uint64_t {
-    return verdicts.empty() ? 0 : static_cast<std::uint8_t>(verdicts[case_no - chunk.first_case]);
+  results_.bind(keys::result(at.job, chunk.first_case, generation),
+                keys::result(at.job, chunk.end(), generation));
+  // The verdict that a case must have in this generation: 0 for none, kAny if it was taken back.
+  constexpr std::uint64_t kAny = 255;
+  const auto expected = [&](std::uint64_t case_no) -> std::uint64_t {
+    const std::uint64_t i = case_no - chunk.first_case;
+    const std::uint64_t newest = noted.generations.empty()
+                                     ? keys::kFirstGeneration
+                                     : static_cast<std::uint8_t>(noted.generations[i]);
+    if (generation != newest) return generation < newest ? kAny : 0;
+    return noted.verdicts.empty() ? 0 : static_cast<std::uint8_t>(noted.verdicts[i]);
   };
   std::uint64_t next = chunk.first_case;
   const auto none_until = [&](std::uint64_t end) {
-    if (verdicts.empty()) next = std::max(next, end);
+    if (noted.verdicts.empty()) next = std::max(next, end);
     for (; next < end; ++next) {
-      if (noted(next) == 0) continue;
+      const std::uint64_t verdict = expected(next);
+      if (verdict == 0) continue;
       report(Rule::kLedger,
-             fmt::format("the case is noted as done ({}), its result is missing",
-                         verdict_text(noted(next))),
+             verdict == kAny ? fmt::format("the case's result of generation {}, which was taken "
+                                           "back, is missing",
+                                           generation)
+                             : fmt::format("the case is noted as done ({}), its result is missing",
+                                           verdict_text(verdict)),
              next);
     }
   };
@@ -204,10 +248,10 @@ void ChunkChecker::check_results(const JobCheck& at, const Chunk& chunk,
       report(Rule::kResults, fmt::format("the result has the verdict {}", verdict_text(verdict)),
              case_no);
     }
-    if (verdict != noted(case_no)) {
+    if (verdict != expected(case_no) && expected(case_no) != kAny) {
       report(Rule::kLedger,
              fmt::format("the case has the result {}, noted is {}", verdict_text(verdict),
-                         noted(case_no) == 0 ? "none" : verdict_text(noted(case_no))),
+                         expected(case_no) == 0 ? "none" : verdict_text(expected(case_no))),
              case_no);
     }
     if (!exists(worker_, results_.integer(2), last_worker_)) {

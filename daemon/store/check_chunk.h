@@ -19,6 +19,7 @@ struct JobCheck {
   std::uint64_t next_file = 1;   // the first that the chunks before have not named
   std::uint64_t file_cases = 0;  // of the files before that one
   std::uint64_t digest = 0;      // of the chunks before
+  std::uint64_t revised = 0;     // results of them that were taken back
   std::array<std::uint64_t, kVerdictCount> verdicts{};  // as noted in `progress`
 };
 
@@ -26,8 +27,10 @@ class ChunkChecker {
  public:
   explicit ChunkChecker(sqlite::Connection& connection);
 
-  // Checks the chunk `at.chunk_no` and moves on to the next. `file_count` is the job's.
-  void check(JobCheck& at, std::uint64_t file_count, std::vector<Finding>& findings);
+  // Checks the chunk `at.chunk_no` and moves on to the next. `file_count` is the job's;
+  // `was_revised`: results of the job were taken back.
+  void check(JobCheck& at, std::uint64_t file_count, bool was_revised,
+             std::vector<Finding>& findings);
 
  private:
   struct Chunk {
@@ -39,9 +42,19 @@ class ChunkChecker {
   void report(Rule rule, std::string text, std::uint64_t case_no = 0);
   bool read_chunk(const JobCheck& at, Chunk& chunk);
   void check_cases(JobCheck& at, const Chunk& chunk, std::uint64_t file_count);
-  // The verdict bytes of the chunk; empty: nothing is done, or the row is unusable.
-  std::string check_progress(JobCheck& at, const Chunk& chunk);
-  void check_results(const JobCheck& at, const Chunk& chunk, const std::string& verdicts);
+  // What is noted of the chunk's cases, one byte each. Empty verdicts: nothing is done, or the row
+  // is unusable; empty generations: all are in the first.
+  struct Noted {
+    std::string verdicts;
+    std::string generations;
+    std::uint64_t newest = 1;  // generation of them
+  };
+  Noted check_progress(JobCheck& at, const Chunk& chunk);
+  // One row for each case that is done, with the same verdict, and none for the others.
+  void check_results(const JobCheck& at, const Chunk& chunk, const Noted& noted, bool was_revised);
+  // Of one generation: the rows that were taken back, too.
+  void check_generation(const JobCheck& at, const Chunk& chunk, const Noted& noted,
+                        std::uint64_t generation);
   bool exists(sqlite::Statement& by_id, std::int64_t id, std::int64_t& last_found);
 
   sqlite::Statement chunk_;

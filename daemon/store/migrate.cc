@@ -13,9 +13,27 @@ namespace {
 // One entry for each version after the first: what was changed in schema.sql, as statements that
 // change a database of the version before it. Never change one that was released. A database of
 // every older version is in tests/store/schemas.
-constexpr std::array<std::string_view, 1> kSteps = {
+constexpr std::array<std::string_view, 2> kSteps = {
     // 2
     "CREATE INDEX progress_present ON progress (id, present)",
+    // 3
+    "ALTER TABLE jobs ADD COLUMN canary_ms INTEGER; "
+    "ALTER TABLE jobs ADD COLUMN revised INTEGER NOT NULL DEFAULT 0; "
+    "ALTER TABLE progress ADD COLUMN generations BLOB; "
+    "CREATE TABLE unproven (stretch INTEGER NOT NULL, worker INTEGER NOT NULL, "
+    "job INTEGER NOT NULL, chunk_no INTEGER NOT NULL, first_case INTEGER NOT NULL, "
+    "case_count INTEGER NOT NULL, PRIMARY KEY (stretch, job, chunk_no, first_case)) "
+    "STRICT, WITHOUT ROWID; "
+    "CREATE TABLE barred (id INTEGER PRIMARY KEY, name TEXT NOT NULL, host TEXT NOT NULL, "
+    "version TEXT NOT NULL, puzzle TEXT NOT NULL, solver TEXT NOT NULL, "
+    "solver_version TEXT NOT NULL, barred_ms INTEGER NOT NULL, reason TEXT NOT NULL) STRICT; "
+    "ALTER TABLE jobs ADD COLUMN require TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE jobs ADD COLUMN solver_version TEXT NOT NULL DEFAULT '';"
+    "CREATE TABLE job_versions (job INTEGER NOT NULL, "
+    "solver_version INTEGER NOT NULL, cases INTEGER NOT NULL, "
+    "PRIMARY KEY (job, solver_version)) STRICT, WITHOUT ROWID;"
+    "INSERT INTO job_versions SELECT id >> 39, solver_version, count(*) "
+    "FROM results GROUP BY 1, 2",
 };
 
 void refuse(sqlite::Connection& connection, const std::string& path, std::int64_t newest) {

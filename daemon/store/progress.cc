@@ -29,10 +29,12 @@ std::string totals_sql() {
 
 Progress::Progress(sqlite::Connection& connection)
     : read_(connection,
-            "SELECT c.first_case, c.case_count, p.done, p.present, p.verdicts FROM chunks c "
+            "SELECT c.first_case, c.case_count, p.done, p.present, p.verdicts, p.generations FROM "
+            "chunks c "
             "LEFT JOIN progress p ON p.id = ?2 WHERE c.id = ?1"),
       write_(connection,
-             "INSERT OR REPLACE INTO progress (id, done, present, verdicts) VALUES (?, ?, ?, ?)"),
+             "INSERT OR REPLACE INTO progress (id, done, present, verdicts, generations) "
+             "VALUES (?, ?, ?, ?, ?)"),
       write_totals_(connection, totals_sql()) {}
 
 Progress::Chunk& Progress::chunk(JobId job, ChunkNo chunk_no) {
@@ -49,7 +51,9 @@ Progress::Chunk& Progress::chunk(JobId job, ChunkNo chunk_no) {
   chunk.done = read_.number32(2);
   chunk.present = read_.number32(3);
   chunk.verdicts = read_.null(4) ? std::string(case_count, '\0') : read_.string(4);
-  if (chunk.verdicts.size() != case_count) {
+  chunk.generations = read_.string(5);
+  if (chunk.verdicts.size() != case_count ||
+      (!chunk.generations.empty() && chunk.generations.size() != case_count)) {
     throw sqlite::corrupt(
         fmt::format("chunk {} of job {} has a progress row of another size", chunk_no, job.value));
   }
@@ -65,11 +69,41 @@ void Progress::add(JobId job, Chunk& chunk, CaseNo case_no, Verdict verdict) {
   ++chunk.done;
   chunk.present |= 1U << static_cast<unsigned>(verdict);
   chunk.changed = true;
+  ++counts(job)[static_cast<std::size_t>(verdict)];
+}
+
+Progress::Counts& Progress::counts(JobId job) {
   if (last_counts_ == nullptr || last_job_ != job) {
     last_counts_ = &added_[job];
     last_job_ = job;
   }
-  ++(*last_counts_)[static_cast<std::size_t>(verdict)];
+  return *last_counts_;
+}
+
+std::uint64_t Progress::Chunk::generation(CaseNo case_no) const {
+  if (generations.empty()) return keys::kFirstGeneration;
+  return static_cast<std::uint8_t>(generations.at(case_no.value - first_case));
+}
+
+Verdict Progress::reopen(JobId job, Chunk& chunk, CaseNo case_no) {
+  ASSERT(case_no.value >= chunk.first_case);
+  const std::uint64_t position = case_no.value - chunk.first_case;
+  ASSERT(position < chunk.verdicts.size());
+  const auto verdict = static_cast<std::uint8_t>(chunk.verdicts[position]);
+  ASSERT(is_verdict(verdict));
+  chunk.verdicts[position] = 0;
+  --chunk.done;
+  chunk.changed = true;
+  if (chunk.verdicts.find(static_cast<char>(verdict)) == std::string::npos) {
+    chunk.present &= ~(1U << verdict);
+  }
+  if (chunk.generations.empty()) {
+    chunk.generations.assign(chunk.verdicts.size(), static_cast<char>(keys::kFirstGeneration));
+  }
+  char& generation = chunk.generations[position];
+  if (static_cast<std::uint8_t>(generation) < keys::kGenerationMax) ++generation;
+  --counts(job)[verdict];
+  return static_cast<Verdict>(verdict);
 }
 
 void Progress::flush() {
@@ -77,11 +111,18 @@ void Progress::flush() {
   for (const auto& [key, chunk] : chunks_) {
     if (!chunk.changed) continue;
     const std::uint32_t open = chunk.done < chunk.verdicts.size() ? 1 : 0;
-    write_.run(keys::progress(key.first, key.second), chunk.done, (chunk.present & ~1U) | open,
-               sqlite::Blob{chunk.verdicts});
+    write_.bind(keys::progress(key.first, key.second), chunk.done, (chunk.present & ~1U) | open,
+                sqlite::Blob{chunk.verdicts});
+    if (chunk.generations.empty()) {
+      write_.bind_at(5, nullptr);
+    } else {
+      write_.bind_at(5, sqlite::Blob{chunk.generations});
+    }
+    write_.step();
+    write_.reset();
   }
   for (const auto& [job, counts] : added_) {
-    const std::uint64_t done = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+    const std::int64_t done = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
     write_totals_.bind(keys::totals(job), done);
     int index = 2;
     for (const Verdict verdict : kCountedVerdicts) {

@@ -30,7 +30,11 @@ class Progress {
     std::uint32_t done = 0;
     std::uint32_t present = 0;  // bit v: a case has verdict v
     bool changed = false;
-    std::string verdicts;  // one byte a case, 0 while it has none
+    std::string verdicts;     // one byte a case, 0 while it has none
+    std::string generations;  // one byte a case; empty: all are in the first
+
+    // REQUIRES: the case lies in the chunk.
+    [[nodiscard]] std::uint64_t generation(CaseNo case_no) const;
   };
 
   explicit Progress(sqlite::Connection& connection);
@@ -40,16 +44,22 @@ class Progress {
   // Marks one case of a chunk as graded. REQUIRES: it is not, and lies in the chunk.
   void add(JobId job, Chunk& chunk, CaseNo case_no, Verdict verdict);
 
+  // The case has no result any more and gets a new one: in the next generation, or, if there is
+  // none, in the same. REQUIRES: it has one, and lies in the chunk. Returns the verdict it had.
+  Verdict reopen(JobId job, Chunk& chunk, CaseNo case_no);
+
   void flush();   // writes all changes
   void forget();  // after a commit or a rollback
 
  private:
-  using Counts = std::array<std::uint64_t, kVerdictCount>;
+  using Counts = std::array<std::int64_t, kVerdictCount>;
 
   sqlite::Statement read_;
   sqlite::Statement write_;
   sqlite::Statement write_totals_;
   std::map<std::pair<JobId, ChunkNo>, Chunk> chunks_;
+  Counts& counts(JobId job);
+
   std::map<JobId, Counts> added_;  // since the last commit
   JobId last_job_;                 // whose counts `last_counts_` are; 0: none
   Counts* last_counts_ = nullptr;

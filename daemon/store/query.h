@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -27,6 +28,7 @@ struct ListResults {
   std::vector<Verdict> verdicts;
   std::string label_glob;  // fnmatch(3) without flags; empty: all
   bool with_answers = false;
+  bool all_generations = false;  // also results that were taken back
 };
 struct GetCase {
   JobId job;
@@ -62,6 +64,10 @@ struct JobRow {
   std::uint64_t file_count = 0;
   std::array<std::uint64_t, kVerdictCount> verdicts{};
   std::string cancel_reason;
+  // Solver versions and how many results each gave, the most first; only in answer to GetJob.
+  std::vector<std::pair<std::string, std::uint64_t>> versions;
+  bool canary = false;
+  std::uint64_t revised = 0;  // results that were taken back
 };
 struct JobsPage {
   std::vector<JobRow> jobs;
@@ -80,6 +86,7 @@ struct ResultRow {
   bool has_answer = false;
   std::string answer;
   std::string message;
+  std::uint32_t generation = 1;
 };
 struct ResultsPage {
   std::vector<ResultRow> rows;
@@ -99,6 +106,7 @@ struct CaseDetail {
   std::string label;
   std::string content;  // a serialised Case, as it was submitted
   std::optional<ResultRow> result;
+  std::vector<ResultRow> earlier;  // that were taken back, oldest first
   std::vector<AttemptRow> attempts;
   bool cancelled = false;  // of the job
 };

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "daemon/store/keys.h"
+#include "daemon/store/labels.h"
 #include "daemon/store/progress.h"
 #include "proto/base/fatal.h"
 #include "proto/wire.h"
@@ -19,8 +20,9 @@ std::string jobs_sql(const char* condition) {
       "SELECT job, request_id, name, puzzle, solver, priority, time_limit_us, memory_limit_bytes, "
       "answer_bytes_max, sealed_ms IS NOT NULL, cancelled_ms IS NOT NULL, created_ms, sealed_ms, "
       "coalesce(cancelled_ms, finished_ms), case_count, chunk_count, file_count, cancel_reason, "
-      "t.done, {} FROM jobs LEFT JOIN totals t ON t.id = job << 7 | {} {}",
-      kCountedColumns, keys::kGeneration, condition);
+      "t.done, canary_ms IS NOT NULL, revised, {}, require, solver_version FROM jobs LEFT JOIN "
+      "totals t ON t.id = job << 7 | {} {}",
+      kCountedColumns, keys::kFirstGeneration, condition);
 }
 
 query::JobRow job_row(const sqlite::Statement& row) {
@@ -46,10 +48,14 @@ query::JobRow job_row(const sqlite::Statement& row) {
   job.file_count = row.number(16);
   job.cancel_reason = row.bytes(17);
   job.done_count = row.number(18);
-  int column = 19;
+  job.canary = row.integer(19) != 0;
+  job.revised = row.number(20);
+  int column = 21;
   for (const Verdict verdict : kCountedVerdicts) {
     job.verdicts[static_cast<std::size_t>(verdict)] = row.number(column++);
   }
+  job.spec.require = read_labels(row.bytes(column++));
+  job.spec.solver_version = row.bytes(column++);
   if (job.cancelled) {
     job.verdicts[static_cast<std::size_t>(Verdict::kCancelled)] = job.case_count - job.done_count;
   }
@@ -76,12 +82,16 @@ Reader::Reader(const std::string& path, const StoreOptions& options) try
       end_(connection_, "COMMIT"),
       job_(connection_, jobs_sql("WHERE job = ?")),
       jobs_(connection_, jobs_sql("WHERE job < ? ORDER BY job DESC LIMIT ?")),
+      versions_(connection_,
+                "SELECT s.version, v.cases FROM job_versions v JOIN solver_versions s "
+                "ON s.id = v.solver_version WHERE v.job = ? AND v.cases > 0 "
+                "ORDER BY v.cases DESC, s.version LIMIT 20"),
       files_(connection_,
              "SELECT id, path, first_case, case_count FROM files WHERE id > ? AND id < ? "
              "ORDER BY id LIMIT ?"),
       attempts_(connection_,
                 "SELECT attempt, ended_ms, worker, message FROM attempts "
-                "WHERE job = ? AND generation = ? AND case_no = ? ORDER BY rowid"),
+                "WHERE job = ? AND generation BETWEEN ? AND ? AND case_no = ? ORDER BY rowid"),
       chunk_(connection_,
              "SELECT first_case, payload FROM chunks c JOIN chunk_cases p ON p.id = c.id "
              "WHERE c.id = ?"),
@@ -122,6 +132,9 @@ bool Reader::find_job(JobId job, query::JobRow& row) {
 query::Answer Reader::read(const query::GetJob& query) {
   query::JobRow row;
   if (!find_job(query.job, row)) return query::NotFound{query::NotFound::What::kJob};
+  const sqlite::ResetAtEnd reset(versions_);
+  versions_.bind(query.job.value);
+  while (versions_.step()) row.versions.emplace_back(versions_.string(0), versions_.number(1));
   return row;
 }
 
@@ -167,13 +180,15 @@ query::Answer Reader::read(const query::GetCase& query) {
   pager_.files().start(query.job, job.file_count);
   detail.label = pager_.files().label(case_no);
   detail.spec = std::move(job.spec);
-  query::ResultRow row;
-  if (pager_.read_result(query.job, case_no, true, row)) {
-    row.label = detail.label;
-    detail.result = std::move(row);
+  detail.earlier = pager_.results_of(query.job, case_no, true);
+  for (query::ResultRow& row : detail.earlier) row.label = detail.label;
+  const std::uint64_t newest = pager_.generation_of(query.job, job.chunk_count, case_no);
+  if (!detail.earlier.empty() && detail.earlier.back().generation == newest) {
+    detail.result = std::move(detail.earlier.back());
+    detail.earlier.pop_back();
   }
   const sqlite::ResetAtEnd reset(attempts_);
-  attempts_.bind(query.job.value, keys::kGeneration, case_no);
+  attempts_.bind(query.job.value, keys::kFirstGeneration, keys::kGenerationMax, case_no);
   while (attempts_.step()) {
     detail.attempts.push_back({.attempt = attempts_.number32(0),
                                .ended_ms = attempts_.integer(1),

@@ -38,6 +38,7 @@ class Reader {
   sqlite::Statement end_;
   sqlite::Statement job_;
   sqlite::Statement jobs_;
+  sqlite::Statement versions_;
   sqlite::Statement files_;
   sqlite::Statement attempts_;
   sqlite::Statement chunk_;

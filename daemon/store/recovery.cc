@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "daemon/store/keys.h"
+#include "daemon/store/labels.h"
 #include "daemon/store/store.h"
 #include "proto/base/assert.h"
 
@@ -27,7 +28,8 @@ constexpr const char* kJobsSql =
     "SELECT j.job, j.request_id, j.name, j.puzzle, j.solver, j.priority, j.time_limit_us, "
     "j.memory_limit_bytes, j.answer_bytes_max, j.sealed_ms IS NOT NULL, "
     "j.cancelled_ms IS NOT NULL, j.finished_ms IS NOT NULL, j.created_ms, j.chunk_count, "
-    "j.case_count, j.file_count, j.digest, coalesce(t.done, 0) "
+    "j.case_count, j.file_count, j.digest, coalesce(t.done, 0), j.canary_ms IS NOT NULL, "
+    "j.require, j.solver_version "
     "FROM jobs j LEFT JOIN totals t ON t.id = j.job << 7 | ? ORDER BY j.job";
 
 constexpr const char* kChunksSql =
@@ -37,8 +39,8 @@ constexpr const char* kChunksSql =
 
 constexpr const char* kAttemptsSql =
     "SELECT a.case_no, a.attempt, a.start_id FROM attempts a WHERE a.job = ?1 AND "
-    "a.generation = ?2 AND NOT EXISTS (SELECT 1 FROM results r WHERE r.id = ?3 + a.case_no) "
-    "ORDER BY a.case_no, a.rowid";
+    "NOT EXISTS (SELECT 1 FROM results r WHERE r.id = (a.job << 39) | (a.generation << 32) | "
+    "a.case_no) ORDER BY a.case_no, a.rowid";
 
 void read_job(const sqlite::Statement& row, RecoveredJob& job) {
   JobSpec spec;
@@ -51,6 +53,8 @@ void read_job(const sqlite::Statement& row, RecoveredJob& job) {
   spec.limits = {.time_limit_us = row.number(6),
                  .memory_limit_bytes = row.number(7),
                  .answer_bytes_max = row.number(8)};
+  spec.require = read_labels(row.bytes(19));
+  spec.solver_version = row.string(20);
   job.spec = std::make_shared<const JobSpec>(std::move(spec));
   job.sealed = row.integer(9) != 0;
   job.cancelled = row.integer(10) != 0;
@@ -61,6 +65,7 @@ void read_job(const sqlite::Statement& row, RecoveredJob& job) {
   job.file_count = row.number(15);
   job.digest = row.number(16);
   job.done_count = row.number(17);
+  job.canary = row.integer(18) != 0;
 }
 
 void read_chunks(sqlite::Statement& rows, RecoveredJob& job) {
@@ -79,7 +84,7 @@ void read_chunks(sqlite::Statement& rows, RecoveredJob& job) {
 
 void read_attempts(sqlite::Statement& rows, RecoveredJob& job) {
   const sqlite::ResetAtEnd reset(rows);
-  rows.bind(job.job.value, keys::kGeneration, keys::result(job.job, 0));
+  rows.bind(job.job.value);
   while (rows.step()) {
     job.attempts.push_back({.case_no = {rows.number(0)},
                             .attempt = rows.number32(1),
@@ -100,7 +105,7 @@ Recovery Store::recover() {
     sqlite::Statement rows(connection_, kJobsSql);
     sqlite::Statement chunks(connection_, kChunksSql);
     sqlite::Statement attempts(connection_, kAttemptsSql);
-    rows.bind(keys::kGeneration);
+    rows.bind(keys::kFirstGeneration);
     while (rows.step()) {
       RecoveredJob& job = recovery.jobs.emplace_back();
       read_job(rows, job);
@@ -109,6 +114,7 @@ Recovery Store::recover() {
       read_chunks(chunks, job);
       read_attempts(attempts, job);
     }
+    canaries_->recover(recovery);
     // From now on there are more tries: whoever holds the lock is noticed soon, and said.
     sqlite3_busy_timeout(connection_.handle(), static_cast<int>(options_.retry_ms));
     return recovery;

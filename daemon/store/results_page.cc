@@ -14,6 +14,7 @@ namespace {
 constexpr std::uint64_t kRowBytes = 64;  // what a row costs besides its texts
 // Chunks that SQLite may pass over before the page's time is looked at.
 constexpr std::uint64_t kWalkChunksMax = 1'000;
+constexpr std::uint32_t kAnyVerdict = ~0U;  // as a set of them
 constexpr std::size_t kNamesMax = 100'000;  // remembered worker names and solver versions
 
 // The literal beginning of a glob.
@@ -39,13 +40,15 @@ ResultsPager::ResultsPager(sqlite::Connection& connection, const StoreOptions& o
     : options_(options),
       chunks_(connection,
               "SELECT c.id, c.first_case, c.case_count, "
-              "(SELECT verdicts FROM progress WHERE id = p.id) FROM chunks c "
+              "(SELECT verdicts FROM progress WHERE id = p.id), "
+              "(SELECT generations FROM progress WHERE id = p.id) FROM chunks c "
               "LEFT JOIN progress p INDEXED BY progress_present "
               "ON p.id = ?3 + (c.id & 4294967295) "
               "WHERE c.id >= ?1 AND c.id < ?2 AND coalesce(p.present, 1) & ?4 ORDER BY c.id"),
       graded_(connection,
               "SELECT c.id, c.first_case, c.case_count, "
-              "(SELECT verdicts FROM progress WHERE id = p.id) "
+              "(SELECT verdicts FROM progress WHERE id = p.id), "
+              "(SELECT generations FROM progress WHERE id = p.id) "
               "FROM progress p INDEXED BY progress_present "
               "CROSS JOIN chunks c ON c.id = ?1 - (?1 & 4294967295) + (p.id & 4294967295) "
               "WHERE p.id >= ?3 + (?1 & 4294967295) AND p.id < ?3 + (?2 & 4294967295) "
@@ -54,6 +57,7 @@ ResultsPager::ResultsPager(sqlite::Connection& connection, const StoreOptions& o
       result_(connection,
               "SELECT verdict, time_us, memory_bytes, attempt, worker, solver_version, graded_ms, "
               "message, answer IS NOT NULL, answer FROM results WHERE id = ?"),
+      generations_(connection, "SELECT generations FROM progress WHERE id = ?"),
       worker_(connection, "SELECT name FROM workers WHERE worker = ?"),
       version_(connection, "SELECT version FROM solver_versions WHERE id = ?"),
       files_(connection) {}
@@ -82,14 +86,13 @@ query::ResultsPage ResultsPager::page(const query::ListResults& query, const Job
       page.more = true;
       break;
     }
-    query::ResultRow row;
-    read_row(query, next, row);
-    bytes += bytes_of(row);
+    std::vector<query::ResultRow> rows = rows_of(query, next);
+    for (const query::ResultRow& row : rows) bytes += bytes_of(row);
     if (!page.rows.empty() && bytes > options_.page_bytes_max) {
       page.more = true;
       break;
     }
-    page.rows.push_back(std::move(row));
+    std::ranges::move(rows, std::back_inserter(page.rows));
     page.next_after = next++;
   }
   return page;
@@ -98,6 +101,7 @@ query::ResultsPage ResultsPager::page(const query::ListResults& query, const Job
 void ResultsPager::choose_verdicts(const query::ListResults& query, const Job& job) {
   wanted_.clear();
   wanted_set_ = 0;
+  all_generations_ = query.all_generations;
   const auto want = [&](Verdict verdict) {
     const auto byte = verdict == Verdict::kCancelled ? 0U : static_cast<unsigned>(verdict);
     if (byte == 0 && !job.cancelled) return;
@@ -126,6 +130,7 @@ void ResultsPager::next_chunk() {
   } else {
     chunk_.verdicts = chunks.bytes(3);
   }
+  chunk_.generations = chunks.bytes(4);
 }
 
 void ResultsPager::start_walk(const query::ListResults& query, const Job& job, std::uint64_t from) {
@@ -135,7 +140,7 @@ void ResultsPager::start_walk(const query::ListResults& query, const Job& job, s
   walk_end_ = static_cast<std::uint32_t>(std::min<std::uint64_t>(job.chunk_count, chunk_no + left));
   walk().reset();
   walk().bind(keys::chunk(query.job, chunk_no), keys::chunk(query.job, walk_end_),
-              keys::progress(query.job, 0), wanted_set_);
+              keys::progress(query.job, 0), all_generations_ ? kAnyVerdict : wanted_set_);
   chunk_.number = chunk_no;
   next_chunk();
 }
@@ -200,6 +205,13 @@ bool ResultsPager::next_match(const query::ListResults& query, const Job& job,
     if (hit != nullptr) found = static_cast<const char*>(hit);
     if (found == begin) break;
   }
+  if (all_generations_ && !chunk_.generations.empty()) {
+    const char* revised = std::find_if(
+        chunk_.generations.data() + (from - chunk_.first_case),
+        chunk_.generations.data() + (found - chunk_.verdicts.data()),
+        [](char generation) { return generation != static_cast<char>(keys::kFirstGeneration); });
+    found = chunk_.verdicts.data() + (revised - chunk_.generations.data());
+  }
   if (found != begin) {  // perhaps in another file: look again from there
     from += static_cast<std::uint64_t>(found - begin);
     return false;
@@ -213,26 +225,70 @@ bool ResultsPager::next_match(const query::ListResults& query, const Job& job,
   return false;
 }
 
-void ResultsPager::read_row(const query::ListResults& query, std::uint64_t case_no,
-                            query::ResultRow& row) {
-  if (chunk_.verdicts[case_no - chunk_.first_case] == 0) {
-    row.case_no = {case_no};
-    row.verdict = Verdict::kCancelled;
-  } else if (!read_result(query.job, case_no, query.with_answers, row)) {
-    throw sqlite::corrupt(
-        fmt::format("the result of case {} of job {} is missing", case_no, query.job.value));
-  }
-  row.label = files_.label(case_no);
+std::uint64_t ResultsPager::Chunk::generation(std::uint64_t case_no) const {
+  if (generations.empty()) return keys::kFirstGeneration;
+  return static_cast<std::uint8_t>(generations.at(case_no - first_case));
 }
 
-bool ResultsPager::read_result(JobId job, std::uint64_t case_no, bool with_answer,
-                               query::ResultRow& row) {
+std::vector<query::ResultRow> ResultsPager::rows_of(const query::ListResults& query,
+                                                    std::uint64_t case_no) {
+  std::vector<query::ResultRow> rows;
+  const std::uint64_t newest = chunk_.generation(case_no);
+  const auto add = [&](std::uint64_t generation) {
+    query::ResultRow& row = rows.emplace_back();
+    if (!read_result(query.job, case_no, generation, query.with_answers, row)) {
+      throw sqlite::corrupt(
+          fmt::format("the result of case {} of job {} is missing", case_no, query.job.value));
+    }
+    if (!wants(static_cast<std::uint8_t>(row.verdict))) rows.pop_back();
+  };
+  if (all_generations_) {
+    for (std::uint64_t g = keys::kFirstGeneration; g < newest; ++g) add(g);
+  }
+  if (chunk_.verdicts[case_no - chunk_.first_case] != 0) {
+    add(newest);
+  } else if (wants(0)) {
+    query::ResultRow& row = rows.emplace_back();
+    row.case_no = {case_no};
+    row.verdict = Verdict::kCancelled;
+    row.generation = static_cast<std::uint32_t>(newest);
+  }
+  for (query::ResultRow& row : rows) row.label = files_.label(case_no);
+  return rows;
+}
+
+std::vector<query::ResultRow> ResultsPager::results_of(JobId job, std::uint64_t case_no,
+                                                       bool with_answer) {
+  std::vector<query::ResultRow> rows;
+  for (std::uint64_t g = keys::kFirstGeneration; g <= keys::kGenerationMax; ++g) {
+    if (!read_result(job, case_no, g, with_answer, rows.emplace_back())) {
+      rows.pop_back();
+      break;  // the generations of a case have no gap
+    }
+  }
+  return rows;
+}
+
+std::uint64_t ResultsPager::generation_of(JobId job, std::uint32_t chunk_count,
+                                          std::uint64_t case_no) {
+  Chunk chunk;
+  chunk.number = chunk_of(job, chunk_count, case_no);
+  chunk.first_case = first_case(job, chunk.number);
+  const sqlite::ResetAtEnd reset(generations_);
+  generations_.bind(keys::progress(job, chunk.number));
+  if (generations_.step()) chunk.generations = generations_.bytes(0);
+  return chunk.generation(case_no);
+}
+
+bool ResultsPager::read_result(JobId job, std::uint64_t case_no, std::uint64_t generation,
+                               bool with_answer, query::ResultRow& row) {
   const sqlite::ResetAtEnd reset(result_);
-  result_.bind(keys::result(job, case_no));
+  result_.bind(keys::result(job, case_no, generation));
   if (!result_.step()) return false;
   const std::uint64_t verdict = result_.number(0);
   if (!is_verdict(verdict)) throw sqlite::corrupt("a result has no known verdict");
   row.case_no = {case_no};
+  row.generation = static_cast<std::uint32_t>(generation);
   row.verdict = static_cast<Verdict>(verdict);
   row.time_us = result_.number(1);
   row.memory_bytes = result_.number(2);

@@ -31,8 +31,10 @@ class ResultsPager {
   };
   // Gets at least one case further before `clock` is asked.
   query::ResultsPage page(const query::ListResults& query, const Job& job, const PageClock& clock);
-  // The result of one case; false: it has none. Leaves `label` alone.
-  bool read_result(JobId job, std::uint64_t case_no, bool with_answer, query::ResultRow& row);
+  // The results of one case in all generations, oldest first. Leaves `label` alone.
+  std::vector<query::ResultRow> results_of(JobId job, std::uint64_t case_no, bool with_answer);
+  // That of the case's next or newest result. REQUIRES: as chunk_of().
+  std::uint64_t generation_of(JobId job, std::uint32_t chunk_count, std::uint64_t case_no);
   // Number of the chunk that holds the case. REQUIRES: 1 <= case_no <= job.case_count.
   std::uint32_t chunk_of(JobId job, std::uint32_t chunk_count, std::uint64_t case_no);
   std::string worker_name(std::int64_t worker);
@@ -42,12 +44,17 @@ class ResultsPager {
   struct Chunk {
     std::uint32_t number = 0;
     std::uint64_t first_case = 1;
-    std::string verdicts;  // one byte a case; 0: none
+    std::string verdicts;     // one byte a case; 0: none
+    std::string generations;  // one byte a case; empty: all are in the first
+    [[nodiscard]] std::uint64_t generation(std::uint64_t case_no) const;
     [[nodiscard]] std::uint64_t end() const { return first_case + verdicts.size(); }
   };
 
   // Chunks that have a wanted verdict. Only if open cases are wanted, all chunks are looked at.
-  sqlite::Statement& walk() { return (wanted_set_ & 1U) != 0 ? chunks_ : graded_; }
+  // With all generations a chunk may match that has none, so all are looked at as well.
+  sqlite::Statement& walk() {
+    return (wanted_set_ & 1U) != 0 || all_generations_ ? chunks_ : graded_;
+  }
   // Whether `chunk_` now holds case `from`; if not, `from` is where to look next.
   bool seek_chunk(const query::ListResults& query, const Job& job, std::uint64_t& from);
   void start_walk(const query::ListResults& query, const Job& job, std::uint64_t from);
@@ -55,7 +62,13 @@ class ResultsPager {
   std::uint64_t first_case(JobId job, std::uint32_t chunk_no);
   // Whether the filters let case `from` through; if not, `from` is where to look next.
   bool next_match(const query::ListResults& query, const Job& job, std::uint64_t& from);
-  void read_row(const query::ListResults& query, std::uint64_t case_no, query::ResultRow& row);
+  // The rows of a case that passed the filters.
+  std::vector<query::ResultRow> rows_of(const query::ListResults& query, std::uint64_t case_no);
+  [[nodiscard]] bool wants(std::uint8_t verdict) const {
+    return (wanted_set_ >> verdict & 1U) != 0;
+  }
+  bool read_result(JobId job, std::uint64_t case_no, std::uint64_t generation, bool with_answer,
+                   query::ResultRow& row);
   void choose_verdicts(const query::ListResults& query, const Job& job);
   const std::string& solver_version(std::int64_t id);
 
@@ -64,6 +77,7 @@ class ResultsPager {
   sqlite::Statement graded_;
   sqlite::Statement chunk_start_;
   sqlite::Statement result_;
+  sqlite::Statement generations_;
   sqlite::Statement worker_;
   sqlite::Statement version_;
   FileTable files_;
@@ -77,7 +91,8 @@ class ResultsPager {
   Chunk chunk_;
   std::uint32_t wanted_set_ = 0;  // the same as bits, as progress.present
   std::uint32_t walk_end_ = 0;    // the chunk before which the walk over chunks ends
-  bool walking_ = false;          // walk() stands on chunk_
+  bool all_generations_ = false;
+  bool walking_ = false;  // walk() stands on chunk_
   std::uint64_t steps_ = 0;
 };
 

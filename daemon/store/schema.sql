@@ -30,7 +30,11 @@ CREATE TABLE jobs (
   sealed_ms          INTEGER,               -- NULL: not sealed
   cancelled_ms       INTEGER,
   cancel_reason      TEXT,
-  finished_ms        INTEGER                -- every case has its result
+  finished_ms        INTEGER,               -- every case has its result
+  canary_ms          INTEGER,               -- since then its cases are canaries; NULL: they are not
+  revised            INTEGER NOT NULL DEFAULT 0,  -- results that were taken back
+  require            TEXT NOT NULL DEFAULT '',  -- labels of its workers, KEY=VALUE a line
+  solver_version     TEXT NOT NULL DEFAULT ''   -- the only one; empty: any
 ) STRICT;
 
 -- Empty files have the number of the case that would have been their first.
@@ -54,12 +58,14 @@ CREATE TABLE chunk_cases (
   payload BLOB NOT NULL         -- a serialised CaseList
 ) STRICT;
 
--- How far a chunk is: recovery and filters read this, never the result rows.
+-- How far a chunk is: recovery and filters read this, never the result rows. Of the newest
+-- generation of each case.
 CREATE TABLE progress (
-  id       INTEGER PRIMARY KEY,  -- job << 39 | generation << 32 | chunk number
-  done     INTEGER NOT NULL,
-  present  INTEGER NOT NULL,     -- bit v: a case has verdict v; bit 0: a case has none yet
-  verdicts BLOB NOT NULL         -- one byte a case: its verdict, 0 while it has none
+  id          INTEGER PRIMARY KEY,  -- job << 39 | 1 << 32 | chunk number
+  done        INTEGER NOT NULL,
+  present     INTEGER NOT NULL,     -- bit v: a case has verdict v; bit 0: a case has none yet
+  verdicts    BLOB NOT NULL,        -- one byte a case: its verdict, 0 while it has none
+  generations BLOB                  -- one byte a case: its generation; NULL: all are 1
 ) STRICT;
 
 -- A walk over chunks reads this instead of the rows, which are fifty times as long.
@@ -67,7 +73,7 @@ CREATE INDEX progress_present ON progress (id, present);
 
 -- The sums of `progress` over a job.
 CREATE TABLE totals (
-  id               INTEGER PRIMARY KEY,  -- job << 7 | generation
+  id               INTEGER PRIMARY KEY,  -- job << 7 | 1
   done             INTEGER NOT NULL,
   solved           INTEGER NOT NULL,
   accepted         INTEGER NOT NULL,
@@ -81,6 +87,15 @@ CREATE TABLE totals (
   internal_error   INTEGER NOT NULL
 ) STRICT;
 
+-- Which solver versions gave how many of a job's results; the sum is totals.done.
+CREATE TABLE job_versions (
+  job            INTEGER NOT NULL,
+  solver_version INTEGER NOT NULL,  -- solver_versions.id
+  cases          INTEGER NOT NULL,
+  PRIMARY KEY (job, solver_version)
+) STRICT, WITHOUT ROWID;
+
+-- A result that was taken back stays; the next one of its case has a generation more.
 CREATE TABLE results (
   id             INTEGER PRIMARY KEY,  -- job, generation, case number from 1
   verdict        INTEGER NOT NULL,
@@ -120,4 +135,29 @@ CREATE TABLE workers (
 CREATE TABLE solver_versions (
   id      INTEGER PRIMARY KEY,
   version TEXT NOT NULL UNIQUE
+) STRICT;
+
+-- Results that no good canary has proven yet, as runs of cases: what a failed canary takes back. A
+-- stretch is what one worker stored between two canaries of a puzzle and solver.
+CREATE TABLE unproven (
+  stretch    INTEGER NOT NULL,  -- ascending
+  worker     INTEGER NOT NULL,  -- workers.worker
+  job        INTEGER NOT NULL,
+  chunk_no   INTEGER NOT NULL,
+  first_case INTEGER NOT NULL,  -- in the job
+  case_count INTEGER NOT NULL,
+  PRIMARY KEY (stretch, job, chunk_no, first_case)
+) STRICT, WITHOUT ROWID;
+
+-- Workers that failed a canary and were not let in again.
+CREATE TABLE barred (
+  id             INTEGER PRIMARY KEY,
+  name           TEXT NOT NULL,
+  host           TEXT NOT NULL,
+  version        TEXT NOT NULL,  -- of the program
+  puzzle         TEXT NOT NULL,  -- of the canary, as the next two
+  solver         TEXT NOT NULL,
+  solver_version TEXT NOT NULL,
+  barred_ms      INTEGER NOT NULL,
+  reason         TEXT NOT NULL
 ) STRICT;

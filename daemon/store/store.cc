@@ -8,6 +8,7 @@
 
 #include "daemon/store/failure.h"
 #include "daemon/store/keys.h"
+#include "daemon/store/labels.h"
 #include "daemon/store/migrate.h"
 #include "proto/base/assert.h"
 #include "proto/wire.h"
@@ -34,8 +35,8 @@ struct Store::Statements {
         commit(c, "COMMIT"),
         insert_job(c,
                    "INSERT INTO jobs (job, request_id, name, puzzle, solver, priority, "
-                   "time_limit_us, memory_limit_bytes, answer_bytes_max, created_ms, digest) "
-                   "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
+                   "time_limit_us, memory_limit_bytes, answer_bytes_max, created_ms, digest, "
+                   "require, solver_version) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
         insert_chunk(c,
                      "INSERT INTO chunks (id, first_case, case_count, hash) VALUES (?, ?, ?, ?)"),
         insert_cases(c, "INSERT INTO chunk_cases (id, payload) VALUES (?, ?)"),
@@ -57,12 +58,16 @@ struct Store::Statements {
                       "INSERT INTO results (id, verdict, time_us, memory_bytes, answer, message, "
                       "attempt, worker, solver_version, graded_ms) "
                       "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
+        count_version(c,
+                      "INSERT INTO job_versions (job, solver_version, cases) "
+                      "VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET "
+                      "cases = cases + excluded.cases"),
         insert_attempt(c,
                        "INSERT INTO attempts (job, generation, case_no, attempt, worker, start_id, "
                        "ended_ms, message) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"),
         delete_attempt(c,
-                       "DELETE FROM attempts WHERE job = ? AND generation = ? AND case_no = ? "
-                       "AND start_id = ?"),
+                       "DELETE FROM attempts WHERE job = ? AND generation BETWEEN ? AND ? "
+                       "AND case_no = ? AND start_id = ?"),
         load_cases(c, "SELECT payload FROM chunk_cases WHERE id = ?"),
         hash(c,
              "SELECT c.hash, j.file_count FROM chunks c JOIN jobs j ON j.job = ?2 WHERE c.id = ?1"),
@@ -70,7 +75,8 @@ struct Store::Statements {
 
   sqlite::Statement begin, commit, insert_job, insert_chunk, insert_cases, insert_file, file_end,
       digest, grow_job, seal_job, cancel_job, finish_job, insert_worker, find_version,
-      insert_version, insert_result, insert_attempt, delete_attempt, load_cases, hash, chunk_hash;
+      insert_version, insert_result, count_version, insert_attempt, delete_attempt, load_cases,
+      hash, chunk_hash;
 };
 
 std::unique_ptr<Store> Store::open(const std::string& path, const StoreOptions& options) {
@@ -100,6 +106,7 @@ Store::Store(std::string path, const StoreOptions& options)
   statements_ = std::make_unique<Statements>(connection_);
   progress_ = std::make_unique<Progress>(connection_);
   files_ = std::make_unique<FileTable>(connection_);
+  canaries_ = std::make_unique<CanaryTable>(connection_);
 }
 
 Store::~Store() {
@@ -107,6 +114,7 @@ Store::~Store() {
   statements_.reset();
   progress_.reset();
   files_.reset();
+  canaries_.reset();
   // If it fails, the write-ahead log stays behind and is read at the next start: nothing is lost.
   log_->truncate();
 }
@@ -121,13 +129,24 @@ void Store::apply(const Record& record) {
 
 void Store::commit() {
   progress_->flush();
+  for (const auto& [of, cases] : version_counts_) {
+    statements_->count_version.run(of.first, of.second, cases);
+  }
+  version_counts_.clear();
   statements_->commit.run();
   progress_->forget();
+}
+
+void Store::insert(const record::ReviseResults& record) {
+  for (const std::int64_t version : canaries_->insert(record, *progress_)) {
+    --version_counts_[{record.job.value, version}];
+  }
 }
 
 void Store::rollback() noexcept {
   if (progress_) progress_->forget();
   solver_versions_.clear();
+  version_counts_.clear();
   if (!connection_.in_transaction()) return;  // some errors roll back by themselves
   sqlite3_exec(connection_.handle(), "ROLLBACK", nullptr, nullptr, nullptr);
 }
@@ -135,13 +154,14 @@ void Store::rollback() noexcept {
 void Store::insert(const record::InsertJob& record) {
   const JobSpec& spec = *record.spec;
   ASSERT(record.job.value >= 1 && record.job.value <= keys::kJobMax);
-  statements_->insert_job.run(record.job.value,
-                              sqlite::Blob{{reinterpret_cast<const char*>(record.request_id.data()),
-                                            record.request_id.size()}},
-                              std::string_view(spec.name), std::string_view(spec.puzzle),
-                              std::string_view(spec.solver), spec.priority,
-                              spec.limits.time_limit_us, spec.limits.memory_limit_bytes,
-                              spec.limits.answer_bytes_max, record.created_ms, wire::kEmptyDigest);
+  statements_->insert_job.run(
+      record.job.value,
+      sqlite::Blob{
+          {reinterpret_cast<const char*>(record.request_id.data()), record.request_id.size()}},
+      std::string_view(spec.name), std::string_view(spec.puzzle), std::string_view(spec.solver),
+      spec.priority, spec.limits.time_limit_us, spec.limits.memory_limit_bytes,
+      spec.limits.answer_bytes_max, record.created_ms, wire::kEmptyDigest,
+      std::string_view(stored_labels(spec.require)), std::string_view(spec.solver_version));
 }
 
 void Store::insert(const record::InsertChunk& record) {
@@ -210,16 +230,17 @@ void Store::insert(const record::InsertWorker& record) {
 }
 
 void Store::insert(const record::InsertAttempt& record) {
+  const std::uint64_t generation =
+      progress_->chunk(record.job, record.chunk_no).generation(record.case_no);
   statements_->insert_attempt.run(
-      record.job.value, keys::kGeneration, record.case_no.value, record.attempt,
-      record.worker.value,
+      record.job.value, generation, record.case_no.value, record.attempt, record.worker.value,
       sqlite::Blob{{reinterpret_cast<const char*>(record.start_id.data()), record.start_id.size()}},
       record.ended_ms, std::string_view(record.message));
 }
 
 void Store::insert(const record::RetractAttempt& record) {
   statements_->delete_attempt.run(
-      record.job.value, keys::kGeneration, record.case_no.value,
+      record.job.value, keys::kFirstGeneration, keys::kGenerationMax, record.case_no.value,
       sqlite::Blob{
           {reinterpret_cast<const char*>(record.start_id.data()), record.start_id.size()}});
 }
@@ -229,7 +250,9 @@ void Store::insert(const record::InsertResults& record) {
   sqlite::Statement& row = statements_->insert_result;
   row.bind_at(7, record.attempt);
   row.bind_at(8, record.worker.value);
-  row.bind_at(9, solver_version(record.solver_version));
+  const std::int64_t version = solver_version(record.solver_version);
+  row.bind_at(9, version);
+  version_counts_[{record.job.value, version}] += record.rows.size();
   row.bind_at(10, record.graded_ms);
   Progress::Chunk* chunk = nullptr;
   ChunkNo chunk_no = 0;
@@ -241,8 +264,8 @@ void Store::insert(const record::InsertResults& record) {
       chunk_no = at.chunk_no;
     }
     progress_->add(record.job, *chunk, at.case_no, result.verdict);
-    row.bind(keys::result(record.job, at.case_no.value), static_cast<int>(result.verdict),
-             result.time_us, result.memory_bytes);
+    row.bind(keys::result(record.job, at.case_no.value, chunk->generation(at.case_no)),
+             static_cast<int>(result.verdict), result.time_us, result.memory_bytes);
     if (result.has_answer) {
       row.bind_at(5, sqlite::Blob{result.answer});
     } else {
@@ -256,6 +279,7 @@ void Store::insert(const record::InsertResults& record) {
     row.step();
     row.reset();
   }
+  if (record.stretch > 0) canaries_->note(record);
 }
 
 std::int64_t Store::solver_version(const std::string& version) {
@@ -313,6 +337,12 @@ void Store::check_hash(const LoadChunk& load, std::string_view cases) {
         fmt::format("the cases of chunk {} of job {} are not those that were stored", load.chunk_no,
                     load.job.value));
   }
+}
+
+event::CanariesLoaded Store::load_canaries(const LoadCanaries& load) {
+  event::CanariesLoaded loaded = canaries_->load(load, *progress_);
+  if (!connection_.in_transaction()) progress_->forget();
+  return loaded;
 }
 
 event::ChunkCompared Store::compare_chunk(const CompareChunk& compare) {

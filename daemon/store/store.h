@@ -6,14 +6,17 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "daemon/broker/effect.h"
 #include "daemon/broker/event.h"
+#include "daemon/store/canary_table.h"
 #include "daemon/store/database_file.h"
 #include "daemon/store/file_table.h"
 #include "daemon/store/options.h"
@@ -46,6 +49,7 @@ class Store {
   // Sees what the open transaction has applied. Checks the hash of chunks that lie within one file.
   event::ChunkLoaded load_chunk(const LoadChunk& load);
   event::ChunkCompared compare_chunk(const CompareChunk& compare);
+  event::CanariesLoaded load_canaries(const LoadCanaries& load);
 
   [[nodiscard]] WriteAheadLog& log() { return *log_; }
   // For backups, which copy between the transactions.
@@ -67,6 +71,11 @@ class Store {
   void insert(const record::InsertResults& record);
   void insert(const record::InsertAttempt& record);
   void insert(const record::RetractAttempt& record);
+  void insert(const record::ReviseResults& record);
+  template <class OfCanaries>
+  void insert(const OfCanaries& record) {
+    canaries_->insert(record);
+  }
   void insert_files(const record::InsertChunk& record);
   // The number of a solver version, new if it was never seen.
   std::int64_t solver_version(const std::string& version);
@@ -83,7 +92,10 @@ class Store {
   std::unique_ptr<Statements> statements_;
   std::unique_ptr<Progress> progress_;
   std::unique_ptr<FileTable> files_;
+  std::unique_ptr<CanaryTable> canaries_;
   std::unordered_map<std::string, std::int64_t> solver_versions_;  // those seen, as stored
+  // Cases of the open transaction, by job and number of the solver version.
+  std::map<std::pair<std::uint64_t, std::int64_t>, std::int64_t> version_counts_;
   std::optional<WriteAheadLog> log_;
 };
 

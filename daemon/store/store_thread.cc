@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <deque>
+#include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -54,6 +55,9 @@ Size size_of(const Record& record) {
       last = &row;
     }
     return size;
+  }
+  if (const auto* revise = std::get_if<record::ReviseResults>(&record)) {
+    return {revise->count, kRecordBytes + revise->count, 1};
   }
   if (const auto* chunk = std::get_if<record::InsertChunk>(&record)) {
     std::uint64_t bytes = kRecordBytes + (chunk->cases ? chunk->cases->bytes.size() : 0);
@@ -121,6 +125,8 @@ struct StoreThread::Impl {
   std::atomic<std::uint64_t> log_bytes{0};
   std::atomic<std::int64_t> held_since{0};  // of WriteAheadLog::Clock; 0: nobody holds the log
   std::atomic<bool> slow{false};
+  mutable std::mutex counts_mutex;
+  CommitCounts counts;
   std::deque<Queued> queue;  // of the store's thread only
   std::string paused;        // why; empty: it is not
   Backups backups{[this](Backups::Ended ended) { report(std::move(ended)); }};
@@ -292,6 +298,7 @@ void StoreThread::Impl::note_health() {
 // One transaction; loads see what the steps before them recorded, and are told after the commit.
 void StoreThread::Impl::try_batch(std::size_t count, std::vector<Report>& loaded) {
   const bool has_records = writes(count);
+  const auto begun = std::chrono::steady_clock::now();
   if (has_records) store->begin();
   for (std::size_t i = 0; i < count; ++i) {
     for (const Record& record : queue[i].work.records) store->apply(record);
@@ -299,8 +306,16 @@ void StoreThread::Impl::try_batch(std::size_t count, std::vector<Report>& loaded
     for (const CompareChunk& compare : queue[i].work.comparisons) {
       loaded.push_back(store->compare_chunk(compare));
     }
+    for (const LoadCanaries& load : queue[i].work.canary_loads) {
+      loaded.push_back(store->load_canaries(load));
+    }
   }
-  if (has_records) store->commit();
+  if (!has_records) return;
+  store->commit();
+  const auto took = std::chrono::steady_clock::now() - begun;
+  const std::lock_guard lock(counts_mutex);
+  for (std::size_t i = 0; i < count; ++i) counts.note(queue[i].work.records);
+  counts.note_commit(std::chrono::duration_cast<std::chrono::microseconds>(took));
 }
 
 // Says so whenever the kind of reason is another one than before.
@@ -352,6 +367,11 @@ void StoreThread::back_up(StartBackup start) { impl_->inbox.put({{}, {}, std::mo
 std::vector<StoreThread::Report> StoreThread::take() { return impl_->reports.take(); }
 
 std::uint64_t StoreThread::queued_bytes() const { return impl_->queued_bytes; }
+
+CommitCounts StoreThread::counts() const {
+  const std::lock_guard lock(impl_->counts_mutex);
+  return impl_->counts;
+}
 
 StoreThread::Health StoreThread::health() const {
   const WriteAheadLog::Clock::time_point since{WriteAheadLog::Clock::duration(impl_->held_since)};

@@ -12,6 +12,7 @@
 #include "daemon/broker/effect.h"
 #include "daemon/broker/event.h"
 #include "daemon/store/backup.h"
+#include "daemon/store/commit_counts.h"
 #include "daemon/store/options.h"
 #include "daemon/store/query.h"
 
@@ -30,6 +31,7 @@ class StoreThread {
     std::vector<Record> records;
     std::vector<LoadChunk> loads;
     std::vector<CompareChunk> comparisons = {};
+    std::vector<LoadCanaries> canary_loads = {};
   };
   // A copy of the database as it is at some moment after the request. REQUIRES: the one before has
   // ended.
@@ -45,8 +47,9 @@ class StoreThread {
   struct Failed {  // I/O error or corruption: the daemon must stop with exit code 74
     std::string text;
   };
-  using Report = std::variant<Durable, Failed, event::ChunkLoaded, event::ChunkCompared,
-                              event::IntakePaused, event::IntakeResumed, Backups::Ended>;
+  using Report =
+      std::variant<Durable, Failed, event::ChunkLoaded, event::ChunkCompared, event::CanariesLoaded,
+                   event::IntakePaused, event::IntakeResumed, Backups::Ended>;
 
   // `wake` is called from the store's thread after a report was added (it must not block).
   StoreThread(std::unique_ptr<Store> store, StoreOptions options, std::function<void()> wake);
@@ -67,6 +70,7 @@ class StoreThread {
     bool slow = false;                // every transaction waits for a while, because of that
   };
   [[nodiscard]] Health health() const;
+  [[nodiscard]] CommitCounts counts() const;  // any thread
 
  private:
   struct Impl;

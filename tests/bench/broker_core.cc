@@ -27,6 +27,19 @@ Costs measure(std::uint32_t workers, std::uint64_t backlog, std::uint64_t cases)
           static_cast<double>(fleet.events() - events) / cpu};
 }
 
+// The same with a job for each kind of worker: as many sets of requirements.
+Costs measure_kinds(std::uint32_t workers, std::uint32_t kinds, std::uint64_t backlog,
+                    std::uint64_t cases) {
+  Fleet fleet(workers, kinds);
+  for (std::uint32_t kind = 0; kind < kinds; ++kind) fleet.add_job(backlog / kinds, kind);
+  fleet.run(std::uint64_t{workers} * 40 + 4'000);
+  const std::uint64_t events = fleet.events();
+  const std::uint64_t done = fleet.done();
+  const double cpu = fleet.run(cases);
+  return {cpu / static_cast<double>(fleet.done() - done) * 1e6,
+          static_cast<double>(fleet.events() - events) / cpu};
+}
+
 // Medians of what is measured in turn.
 std::pair<Costs, Costs> compare(int repetitions, auto first, auto second) {
   std::vector<double> us[2];
@@ -54,6 +67,14 @@ int run(const Options& options) {
              many.us_per_case / few.us_per_case, "×", Report::Target{kLower, 1.5},
              fmt::format("{:.2f} and {:.2f} µs, four cases a dispatch", many.us_per_case,
                          few.us_per_case));
+  constexpr std::uint32_t kKinds = 100;
+  const auto [same, mixed] = compare(
+      repetitions, [&] { return measure(10'000, 2 * kMillion, cases); },
+      [&] { return measure_kinds(10'000, kKinds, 4 * kMillion, cases); });
+  report.add(
+      "", fmt::format("a case with {} sets of requirements against none", kKinds),
+      mixed.us_per_case / same.us_per_case, "×", std::nullopt,
+      fmt::format("{:.2f} and {:.2f} µs, 10,000 workers", mixed.us_per_case, same.us_per_case));
   const std::uint64_t large = options.scaled(10 * kMillion);
   const auto [short_one, long_one] = compare(
       repetitions, [&] { return measure(10, 10'000, 4'000); },

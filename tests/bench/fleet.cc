@@ -59,7 +59,7 @@ ResultSet results_of(std::uint32_t cases) {
 
 }  // namespace
 
-Fleet::Fleet(std::uint32_t workers) : workers_(workers) {
+Fleet::Fleet(std::uint32_t workers, std::uint32_t kinds) : workers_(workers) {
   Recovery recovery;
   recovery.boot = Boot{1};
   broker_ = std::make_unique<Broker>(BrokerOptions{}, std::move(recovery));
@@ -71,16 +71,18 @@ Fleet::Fleet(std::uint32_t workers) : workers_(workers) {
     ready.name = "w" + std::to_string(i);
     ready.capacity = kCapacity;
     ready.offers.push_back({"bishops", "fast", "1"});
+    if (kinds > 1) ready.labels = {{"kind", std::to_string(i % kinds)}};
     events.emplace_back(std::move(ready));
     due_.push({now_.steady_ms + 1 + std::int64_t{i} % kHeartbeatMs, ++order_, i, {}, 0});
   }
   step_all(events);
 }
 
-void Fleet::add_job(std::uint64_t cases) {
+void Fleet::add_job(std::uint64_t cases, std::optional<std::uint32_t> kind) {
   JobSpec spec;
   spec.puzzle = "bishops";
   spec.solver = "fast";
+  if (kind) spec.require = {{"kind", std::to_string(*kind)}};
   const Bytes16 id = id_of(++jobs_);
   std::vector<Event> events;
   events.emplace_back(event::OpenJob{kClient, 1, id, spec});

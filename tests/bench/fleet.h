@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <queue>
 #include <unordered_map>
 #include <vector>
@@ -16,9 +17,11 @@ class Fleet {
  public:
   // Every worker has one slot, takes 5 ms for a case and holds a second lease; the broker gives it
   // about four cases at a time. A heartbeat each second.
-  explicit Fleet(std::uint32_t workers);
+  // With several `kinds` they differ in a label, in turn.
+  explicit Fleet(std::uint32_t workers, std::uint32_t kinds = 1);
   // A sealed job behind those that are there. Its chunks come from a store once they are needed.
-  void add_job(std::uint64_t cases);
+  // `kind`, from 0: only workers of that kind can solve it; nullopt: all can.
+  void add_job(std::uint64_t cases, std::optional<std::uint32_t> kind = {});
   // Lets the time pass until so many more cases have their result. Returns the CPU time that the
   // broker took, in seconds.
   double run(std::uint64_t cases);

@@ -56,7 +56,7 @@ fi
     "load at the start $(cut -d' ' -f1-3 /proc/loadavg)," \
     "commit $(git -C "$root" rev-parse --short HEAD 2>/dev/null || echo unknown)."
   "$build/bin/bench_solvers" "${quick[@]}" --figures "$work/figures" "${with_published[@]}"
-  for part in throughput latency broker_core backlog pages cluster reconnect; do
+  for part in throughput latency broker_core backlog pages shards cluster reconnect; do
     "$build/bin/bench_$part" "${quick[@]}" --figures "$work/figures"
   done
   echo

@@ -206,6 +206,8 @@ class Driver {
     append(into.now, mine.now);
     append(into.loads, mine.loads);
     append(into.comparisons, mine.comparisons);
+    append(into.canary_loads, mine.canary_loads);
+    append(into.notices, mine.notices);
     if (!loads_at_once) return;
     for (const LoadChunk& load : loads) {
       const Kept& chunk = chunks_.at({load.job.value, load.chunk_no});
@@ -225,6 +227,13 @@ class Driver {
   void keep(const Record& record) {
     if (const auto* chunk = std::get_if<record::InsertChunk>(&record)) {
       chunks_[{chunk->job.value, chunk->chunk_no}] = {chunk->first_case, chunk->cases, {}};
+    }
+    if (const auto* revised = std::get_if<record::ReviseResults>(&record)) {
+      Kept& chunk = chunks_.at({revised->job.value, revised->chunk_no});
+      for (std::uint32_t i = 0; i < revised->count; ++i) {
+        chunk.done.erase(
+            static_cast<std::uint32_t>(revised->first_case.value + i - chunk.first_case.value));
+      }
     }
     if (const auto* results = std::get_if<record::InsertResults>(&record)) {
       for (const record::ResultRow& row : results->rows) {

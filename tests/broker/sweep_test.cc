@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "daemon/broker/canaries.h"
 #include "daemon/broker/jobs.h"
 #include "daemon/broker/leases.h"
 #include "daemon/broker/sessions.h"
@@ -23,6 +24,7 @@ class SweepTest : public ::testing::Test {
     core_.leases = &leases_;
     core_.sessions = &sessions_;
     core_.suspects = &suspects_;
+    core_.canaries = &canaries_;
   }
 
   template <class Act>
@@ -89,6 +91,7 @@ class SweepTest : public ::testing::Test {
   Leases leases_{core_};
   Sessions sessions_{core_, WorkerNo{0}};
   Suspects suspects_{core_};
+  Canaries canaries_{core_};
 };
 
 TEST_F(SweepTest, WhatIsInOrderIsLeftAlone) {

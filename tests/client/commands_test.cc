@@ -54,6 +54,7 @@ TEST_F(Commands, InAllFormats) {
   expect_all_formats("results", {"results", "17"});
   expect_all_formats("show", {"show", "17", "2"});
   expect_all_formats("workers", {"workers"});
+  expect_all_formats("workers_remove", {"workers", "remove", "alpha"});
   expect_all_formats("version", {"version"});
 }
 
@@ -131,6 +132,46 @@ TEST_F(Commands, UnknownJobsAndCasesAreExitCode4) {
     EXPECT_EQ(outcome.exit_code, kExitRefused) << command[0];
     EXPECT_TRUE(outcome.err.starts_with("puzzlectl: error: ")) << outcome.err;
     EXPECT_EQ(std::ranges::count(outcome.err, '\n'), 1) << outcome.err;
+  }
+}
+
+TEST_F(Commands, WhatWasDoneToWorkersIsSaid) {
+  FakeBroker broker;
+  prepare(broker);
+  const Outcome done = run_puzzlectl({"--endpoint", endpoint_, "workers", "remove", "alpha"});
+  EXPECT_EQ(done.exit_code, kExitOk);
+  EXPECT_NE(done.err.find("1 worker removed, 1500 as before; the first 1 are listed"),
+            std::string::npos)
+      << done.err;
+  const Outcome unknown = run({"workers", "drain", "alpha", "alpha[31m"});
+  EXPECT_EQ(unknown.exit_code, kExitRefused);
+  EXPECT_NE(unknown.err.find("no worker is called \"alpha[31m\"; nothing was done"),
+            std::string::npos);
+  EXPECT_NE(unknown.err.find("did you mean \"alpha\\x1b[31m\"?"), std::string::npos) << unknown.err;
+}
+
+TEST_F(Commands, ResultsOfSeveralSolverVersionsShowWhich) {
+  FakeBroker broker;
+  broker.stop();
+  broker.spoil_reply = [](proto::ClientReply& reply) {
+    if (!reply.has_job_status()) return;
+    for (const char* version : {"1", "2"}) {
+      proto::VersionCount& entry = *reply.mutable_job_status()->add_versions();
+      entry.set_version(version);
+      entry.set_count(3);
+    }
+    proto::JobSpec& spec = *reply.mutable_job_status()->mutable_spec();
+    proto::Label& label = *spec.add_require();
+    label.set_key("gpu");
+    label.set_value("a100");
+    spec.set_solver_version("2");
+  };
+  broker.start();
+  prepare(broker);
+  EXPECT_NE(run({"results", "17"}).out.find("SOLVER"), std::string::npos);
+  const std::string status = run({"status", "17"}).out;
+  for (const char* part : {"3 staircase/1, 3 staircase/2", "gpu=a100", "only version"}) {
+    EXPECT_NE(status.find(part), std::string::npos) << status;
   }
 }
 

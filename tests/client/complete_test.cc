@@ -21,7 +21,7 @@ std::string completions(std::vector<std::string> words) {
 
 TEST(Complete, Commands) {
   EXPECT_EQ(completions({"s"}), "solve\nsubmit\nstatus\nshow\n");
-  EXPECT_EQ(completions({"--quiet", "ca"}), "cancel\n");
+  EXPECT_EQ(completions({"--quiet", "ca"}), "canary\ncancel\n");
   EXPECT_NE(completions({}).find("results\n"), std::string::npos);
   EXPECT_EQ(completions({"no-such-command", ""}), "");
 }
@@ -44,6 +44,21 @@ TEST(Complete, Values) {
 TEST(Complete, ListsOfVerdicts) {
   EXPECT_EQ(completions({"results", "1", "--verdict", "o"}), "ok\nole\n");
   EXPECT_EQ(completions({"wait", "--fail-on", "wa,t"}), "wa,tle\n");
+}
+
+TEST(Complete, WhatIsDoneToWhichWorkers) {
+  EXPECT_EQ(completions({"workers", "r"}), "resume\nremove\n");
+  FakeBroker broker;
+  broker.stop();
+  broker.spoil_reply = [](proto::ClientReply& reply) {
+    if (!reply.has_workers_page() || reply.workers_page().workers_size() == 0) return;
+    reply.mutable_workers_page()->add_workers()->set_name("node7-1");
+    reply.mutable_workers_page()->add_workers()->set_name("two words");
+  };
+  broker.start();
+  EXPECT_EQ(completions({"--endpoint", broker.endpoint(), "workers", "drain", ""}), "node7-1\n");
+  EXPECT_EQ(completions({"--endpoint", broker.endpoint(), "workers", "drain", "node7-1", "n"}),
+            "node7-1\n");
 }
 
 TEST(Complete, JobsOfTheDaemonThatIsMeant) {

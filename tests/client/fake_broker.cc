@@ -1,6 +1,5 @@
 #include "tests/client/fake_broker.h"
 
-#include <fnmatch.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,8 +15,6 @@ namespace {
 
 using proto::ClientReply;
 using proto::ClientRequest;
-
-constexpr std::int64_t kCreatedMs = 1'767'225'600'000;  // 2026-01-01T00:00:00Z
 
 void refuse(ClientReply& reply, proto::ErrorCode code, const std::string& message) {
   reply.mutable_error()->set_code(code);
@@ -36,7 +33,7 @@ proto::ResultRow grade(const ModelJob& job, std::size_t index) {
   }
   row.set_attempt(1);
   row.set_worker("alpha");
-  row.set_graded_ms(kCreatedMs + 1000);
+  row.set_graded_ms(FakeBroker::kCreatedMs + 1000);
   if (!content.invalid().empty()) {
     row.set_verdict(proto::INVALID_INSTANCE);
     row.set_message(content.invalid());
@@ -178,7 +175,17 @@ bool FakeBroker::handle(const ClientRequest& request, ClientReply& reply) {
       proto::WorkersPage& page = *reply.mutable_workers_page();
       page.set_next_after(9);
       page.set_more(request.list_workers().after() == 0);
-      if (page.more()) return true;  // a page may be short
+      if (page.more()) {  // a page may be short
+        proto::BarredWorker& barred = *page.add_barred();
+        barred.set_name("beta\x1b[31m");
+        barred.set_host("host");
+        barred.set_version("0.1.0");
+        barred.set_solver("bishops/staircase");
+        barred.set_solver_version("1");
+        barred.set_barred_ms(kCreatedMs);
+        barred.set_reason("case 5 of job 3 is SOLVED, it says \x1b[2J");
+        return true;
+      }
       proto::WorkerRow& worker = *page.add_workers();
       worker.set_name("alpha\x1b[31m");
       worker.set_host("host");
@@ -189,8 +196,15 @@ bool FakeBroker::handle(const ClientRequest& request, ClientReply& reply) {
       worker.set_cases_done(7);
       worker.set_version("0.1.0");
       worker.add_solvers("bishops/staircase");
+      worker.add_solver_versions("1");
+      worker.set_state(proto::DRAINING);
+      worker.add_labels()->set_key("cpu");
+      worker.mutable_labels(0)->set_value("zen\x1b[31m");
       return true;
     }
+    case ClientRequest::kControlWorkers:
+      control_workers(request.control_workers(), reply);
+      return true;
     case ClientRequest::kGetVersion: {
       proto::Version& version = *reply.mutable_version();
       version.set_version(PUZZLED_VERSION);
@@ -205,13 +219,32 @@ bool FakeBroker::handle(const ClientRequest& request, ClientReply& reply) {
       version.mutable_load()->set_reader_age_ms(42'000);
       return true;
     }
-    case ClientRequest::kCheck:   // shown end to end
-    case ClientRequest::kBackup:  // likewise
+    case ClientRequest::kCheck:      // shown end to end
+    case ClientRequest::kBackup:     // likewise
+    case ClientRequest::kGetDemand:  // asked by puzzle-scaler only
+    case ClientRequest::kMarkCanary:
+    case ClientRequest::kAdmitWorker:
     case ClientRequest::BODY_NOT_SET:
       break;
   }
   refuse(reply, proto::MALFORMED, "no body");
   return true;
+}
+
+// It knows "alpha" alone.
+void FakeBroker::control_workers(const proto::ControlWorkers& request, proto::ClientReply& reply) {
+  proto::WorkersControlled& done = *reply.mutable_workers_controlled();
+  for (const std::string& name : request.names()) {
+    if (name != "alpha") done.add_unknown(name);
+  }
+  if (done.unknown_size() > 0) return;
+  proto::ControlledWorker& worker = *done.add_workers();
+  worker.set_name("alpha");
+  worker.set_leases(2);
+  worker.set_state(proto::LEAVING);
+  worker.set_changed(true);
+  done.set_changed(1);
+  done.set_unchanged(1'500);
 }
 
 void FakeBroker::open_job(const proto::OpenJob& request, ClientReply& reply) {
@@ -304,108 +337,6 @@ bool FakeBroker::wait_job(const proto::WaitJob& request, ClientReply& reply) {
   if (faults_.polls_until_done > 0) return false;
   reply.mutable_job_done()->set_job(job->id);
   return true;
-}
-
-void FakeBroker::fill_status(const ModelJob& job, bool finished, proto::JobStatus& status) {
-  status.set_job(job.id);
-  status.set_request_id(std::string(16, '\xab'));
-  if (!job.sealed) status.set_request_id(job.request_id);
-  *status.mutable_spec() = job.spec;
-  status.set_state(job.cancelled ? proto::JOB_STATE_CANCELLED
-                   : finished    ? proto::JOB_DONE
-                   : job.sealed  ? proto::RUNNING
-                                 : proto::UPLOADING);
-  status.set_created_ms(kCreatedMs);
-  if (job.sealed) status.set_sealed_ms(kCreatedMs + 250);
-  if (finished || job.cancelled) status.set_finished_ms(kCreatedMs + 2310);
-  status.set_case_count(job.cases.size());
-  status.set_chunk_count(static_cast<std::uint32_t>(job.hashes.size()));
-  status.set_file_count(job.files.size());
-  status.set_cancel_reason(job.cancel_reason);
-  if (!finished) return;
-  status.set_done_count(job.results.size());
-  std::map<int, std::uint64_t> counts;
-  for (const proto::ResultRow& row : job.results) ++counts[row.verdict()];
-  for (const auto& [verdict, count] : counts) {
-    proto::VerdictCount& entry = *status.add_verdicts();
-    entry.set_verdict(static_cast<proto::Verdict>(verdict));
-    entry.set_count(count);
-  }
-}
-
-void FakeBroker::list_jobs(const proto::ListJobs& request, ClientReply& reply) {
-  proto::JobsPage& page = *reply.mutable_jobs_page();
-  for (auto job = jobs_.rbegin(); job != jobs_.rend(); ++job) {
-    if (request.before() != 0 && job->id >= request.before()) continue;
-    if (page.jobs_size() == static_cast<int>(request.limit())) {
-      page.set_more(true);
-      return;
-    }
-    fill_status(*job, job->sealed, *page.add_jobs());
-  }
-}
-
-void FakeBroker::list_results(const proto::ListResults& request, ClientReply& reply) {
-  const ModelJob* job = find(request.job(), reply);
-  if (job == nullptr) return;
-  proto::ResultsPage& page = *reply.mutable_results_page();
-  std::uint64_t at = request.after_case();
-  if (faults_.empty_pages > 0 && at + 1 < job->results.size()) {
-    --faults_.empty_pages;
-    page.set_more(true);
-    page.set_next_after(at + 1);  // as if the first row did not match.
-    return;
-  }
-  const std::uint32_t limit =
-      request.limit() == 0 ? faults_.page_rows : std::min(request.limit(), faults_.page_rows);
-  for (; at < job->results.size(); ++at) {
-    const proto::ResultRow& row = job->results[at];
-    const auto& wanted = request.verdicts();
-    const bool verdict = wanted.empty() || std::ranges::find(wanted, row.verdict()) != wanted.end();
-    const bool label = request.label_glob().empty() ||
-                       ::fnmatch(request.label_glob().c_str(), row.label().c_str(), 0) == 0;
-    if (!verdict || !label) continue;
-    if (page.rows_size() == static_cast<int>(limit)) break;
-    proto::ResultRow& sent = *page.add_rows();
-    sent = row;
-    if (!request.with_answers()) sent.clear_answer();
-  }
-  page.set_more(at < job->results.size());
-  page.set_next_after(at);
-}
-
-void FakeBroker::list_files(const proto::ListFiles& request, ClientReply& reply) {
-  const ModelJob* job = find(request.job(), reply);
-  if (job == nullptr) return;
-  proto::FilesPage& page = *reply.mutable_files_page();
-  std::uint64_t at = request.after_file();
-  for (; at < job->files.size() && page.files_size() < 2; ++at) *page.add_files() = job->files[at];
-  page.set_more(at < job->files.size());
-  page.set_next_after(at);
-}
-
-void FakeBroker::get_case(const proto::GetCase& request, ClientReply& reply) {
-  const ModelJob* job = find(request.job(), reply);
-  if (job == nullptr) return;
-  if (request.case_no() == 0 || request.case_no() > job->cases.size()) {
-    return refuse(reply, proto::UNKNOWN_CASE, "job 17 has no such case");
-  }
-  proto::CaseDetail& detail = *reply.mutable_case_detail();
-  detail.set_job(job->id);
-  detail.set_puzzle(job->spec.puzzle());
-  detail.set_solver(job->spec.solver());
-  detail.set_case_no(request.case_no());
-  *detail.mutable_content() = job->cases[request.case_no() - 1];
-  if (!job->results.empty()) {
-    detail.set_graded(true);
-    *detail.mutable_result() = job->results[request.case_no() - 1];
-    detail.set_label(detail.result().label());
-  }
-  proto::AttemptRow& attempt = *detail.add_attempts();
-  attempt.set_attempt(1);
-  attempt.set_ended_ms(kCreatedMs + 900);
-  attempt.set_worker("beta");
-  attempt.set_message("the worker\x07 was lost");
 }
 
 ModelJob* FakeBroker::find(std::uint64_t id, ClientReply& reply) {

@@ -44,6 +44,8 @@ struct Faults {
 
 class FakeBroker {
  public:
+  static constexpr std::int64_t kCreatedMs = 1'767'225'600'000;  // of jobs: 2026-01-01T00:00:00Z
+
   explicit FakeBroker(Faults faults = {});
   ~FakeBroker();
   FakeBroker(const FakeBroker&) = delete;
@@ -73,6 +75,7 @@ class FakeBroker {
   void list_files(const proto::ListFiles& request, proto::ClientReply& reply);
   void get_case(const proto::GetCase& request, proto::ClientReply& reply);
   void list_jobs(const proto::ListJobs& request, proto::ClientReply& reply);
+  static void control_workers(const proto::ControlWorkers& request, proto::ClientReply& reply);
   bool wait_job(const proto::WaitJob& request, proto::ClientReply& reply);
   void fill_status(const ModelJob& job, bool finished, proto::JobStatus& status);
   ModelJob* find(std::uint64_t id, proto::ClientReply& reply);

@@ -94,6 +94,21 @@ TEST(ParseOptions, WaitAndResults) {
   EXPECT_EQ(results.after, 20U);
 }
 
+TEST(ParseOptions, WorkersAndRequirements) {
+  const auto list = parsed<WorkersOptions>({"workers"});
+  EXPECT_EQ(list.action, "");
+  const auto drain = parsed<WorkersOptions>({"workers", "drain", "a", "b*"});
+  EXPECT_EQ(drain.action, "drain");
+  EXPECT_EQ(drain.names, (std::vector<std::string>{"a", "b*"}));
+  EXPECT_TRUE(parsed<WorkersOptions>({"workers", "resume", "--all"}).all);
+  const auto submit = parsed<SubmitOptions>({"submit", "bishops", "--require", "a=1", "x.in",
+                                             "--require", "b=2", "--solver", "staircase@2"});
+  EXPECT_EQ(submit.require, (std::vector<std::string>{"a=1", "b=2"}));
+  EXPECT_EQ(submit.paths, std::vector<std::string>{"x.in"});
+  EXPECT_EQ(submit.solver, "staircase@2");
+  EXPECT_NE(refusal({"workers", "stop", "a"}), "(none)");
+}
+
 TEST(ParseOptions, RefusesNonsense) {
   EXPECT_EQ(refusal({"solv"}), "there is no command \"solv\"");
   EXPECT_NE(refusal({}), "(none)");

@@ -113,6 +113,28 @@ TEST_F(Submit, ResumeOfAFinishedUploadIsHarmlessAndChecksTheOptions) {
   EXPECT_EQ(submit({folder_.path(), "--resume", "99"}).exit_code, kExitRefused);
 }
 
+TEST_F(Submit, RequirementsAndAPinnedVersionAreOfTheSpec) {
+  folder_.file("a.in", "2 1\n0 0\n");
+  EXPECT_EQ(submit({folder_.path(), "--require", "os=linux", "--require", "gpu=a100", "--solver",
+                    "staircase@2"})
+                .exit_code,
+            kExitOk);
+  broker_.stop();
+  const proto::JobSpec& spec = broker_.jobs().at(0).spec;
+  EXPECT_EQ(spec.solver(), "staircase");
+  EXPECT_EQ(spec.solver_version(), "2");
+  ASSERT_EQ(spec.require_size(), 2);
+  EXPECT_EQ(spec.require(0).key(), "gpu");
+  broker_.start();
+  EXPECT_EQ(submit({folder_.path(), "--resume", "17"}).exit_code, kExitOk);
+  const Outcome other = submit({folder_.path(), "--resume", "17", "--require", "gpu=a100"});
+  EXPECT_NE(other.err.find("opened with the requirements gpu=a100, os=linux"), std::string::npos)
+      << other.err;
+  EXPECT_NE(submit({folder_.path(), "--resume", "17", "--solver", "staircase"})
+                .err.find("opened with the solver staircase@2"),
+            std::string::npos);
+}
+
 TEST_F(Submit, UsageErrors) {
   folder_.file("a.in", "0 0\n");
   EXPECT_EQ(submit({}).exit_code, kExitInvalid);

@@ -74,6 +74,25 @@ TEST_F(SupervisorTest, PassesItsEndpointAndSlot) {
   EXPECT_EQ(seen, "--slots 1 --endpoint ipc:///tmp/w.sock --exit-with-parent 3");
 }
 
+TEST_F(SupervisorTest, KeepsToItselfWhatSystemdTellsTheDaemon) {
+  ::setenv("NOTIFY_SOCKET", "/tmp/none", 1);
+  ::setenv("WATCHDOG_USEC", "1000000", 1);
+  ::setenv("WATCHDOG_PID", "1", 1);
+  ::setenv("PUZZLED_TEST_KEPT", "yes", 1);
+  auto supervisor =
+      supervise("echo \"$NOTIFY_SOCKET/$WATCHDOG_USEC/$WATCHDOG_PID/$PUZZLED_TEST_KEPT\" > " +
+                    folder_ + "/seen",
+                1);
+  supervisor->step(0);
+  for (const char* name : {"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "PUZZLED_TEST_KEPT"}) {
+    ::unsetenv(name);
+  }
+  wait_for_child();
+  std::string seen;
+  std::getline(std::ifstream(folder_ + "/seen"), seen);
+  EXPECT_EQ(seen, "///yes");
+}
+
 TEST_F(SupervisorTest, RestartsWithGrowingDelay) {
   auto supervisor = supervise("exit 7", 1);
   std::int64_t now = 0;

@@ -117,6 +117,7 @@ TEST_P(HostilePeersTest, UnknownTagsAndVersionsAreToldSo) {
       {with(request, 0, 'Q'), proto::MALFORMED},
       {with(request, 4, 'x'), proto::MALFORMED},
       {with(request, 5, 9), proto::UNSUPPORTED_VERSION},
+      {with(request, 6, wire::kMinor + 2), proto::UNSUPPORTED_VERSION},
       {with(request, 8, 1), proto::MALFORMED},
       {request.substr(0, 5), proto::MALFORMED},
       {ready, proto::MALFORMED},
@@ -135,8 +136,8 @@ TEST_P(HostilePeersTest, UnknownTagsAndVersionsAreToldSo) {
     const auto refused = worker.wait_for(proto::ToWorker::kRefused).refused();
     EXPECT_TRUE(!refused.message().empty() && is_printable(refused.message()));
   }
-  // Of a later minor version: understood.
-  client.send(with(request, 6, 7));
+  // Of the next minor version: understood.
+  client.send(with(request, 6, wire::kMinor + 1));
   EXPECT_TRUE(client.reply().has_job_opened());
   expect_service();
 }

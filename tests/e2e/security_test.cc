@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -235,12 +236,66 @@ TEST_F(Security, ABrokenListLeavesTheOldOne) {
   EXPECT_EQ(as("alice", {"jobs"}).exit_code, 0);
 }
 
+// As clusters change a mounted list: another folder takes the place of a link, and nobody sends a
+// signal.
+TEST_F(Security, AChangedListIsNoticedWithoutASignal) {
+  const std::string alice = keygen("alice", "submit");
+  const std::string bob = keygen("bob", "submit");
+  const auto publish = [&](const std::string& version, const std::string& lines) {
+    write_file(path("lists") / version / "keys", lines);
+    fs::create_symlink(version, path("lists/new"));
+    fs::rename(path("lists/new"), path("lists/current"));
+  };
+  publish("1", alice + bob);
+  fs::create_symlink("lists/current/keys", path("keys"));
+  const Process daemon = start_secure({"--workers", "0", "--authorized-keys-poll", "20ms"});
+  EXPECT_EQ(as("bob", {"jobs"}).exit_code, 0);
+
+  publish("2", "nonsense\n");
+  const auto complaints = [&] {
+    const std::string log = daemon.err();
+    const std::string line = "the list of authorized keys stays as it was";
+    return log.find(line) == std::string::npos ? 0 : log.rfind(line) == log.find(line) ? 1 : 2;
+  };
+  EXPECT_TRUE(eventually([&] { return complaints() > 0; }));
+  EXPECT_EQ(as("bob", {"jobs"}).exit_code, 0);
+
+  publish("3", alice);
+  EXPECT_TRUE(eventually([&] { return as("bob", {"jobs"}).exit_code != 0; }));
+  EXPECT_EQ(as("alice", {"jobs"}).exit_code, 0);
+  EXPECT_EQ(complaints(), 1) << "said once, not at every look";
+}
+
 TEST_F(Security, LocalWorkersNeedNoKey) {
   authorize(keygen("alice", "submit"));
   const Process daemon = start_secure({"--workers", "1"});
   const Ended submitted =
       as("alice", {"submit", "bishops", file("t.in", bishops_file(20)), "--wait"});
   EXPECT_EQ(submitted.exit_code, 0) << submitted.err;
+}
+
+// What systemd is told, by a daemon whose local workers have a socket of their own.
+TEST_F(Security, TheServiceManagerIsToldWhereOthersConnect) {
+  authorize(keygen("alice", "submit"));
+  const int fd = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path("notify").string().copy(address.sun_path, sizeof address.sun_path - 1);
+  ASSERT_EQ(::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  const timeval limit{60, 0};
+  ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  environment_["NOTIFY_SOCKET"] = address.sun_path;
+  const Process daemon = start_secure({"--workers", "1"});
+  char buffer[4096];
+  const ssize_t got = ::recv(fd, buffer, sizeof buffer, 0);
+  ASSERT_GT(got, 0);
+  EXPECT_EQ(std::string(buffer, static_cast<std::size_t>(got)),
+            "READY=1\nSTATUS=clients at " + endpoint_ + ", workers at " + worker_endpoint_);
+  // The worker grades, so it is there; it has told nobody.
+  EXPECT_EQ(as("alice", {"submit", "bishops", file("t.in", bishops_file(3)), "--wait"}).exit_code,
+            0);
+  EXPECT_EQ(::recv(fd, buffer, sizeof buffer, MSG_DONTWAIT), -1);
+  ::close(fd);
 }
 
 TEST_F(Security, TheDaemonRefusesToBeOpenByAccident) {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "daemon/net/codec.h"
+#include "proto/base/digest.h"
 #include "tests/fuzz/broker_script.h"
 #include "tests/fuzz/target.h"
 #include "tests/net/frames.h"
@@ -74,6 +75,7 @@ class Daemon {
     }
     for (event::ChunkLoaded& loaded : std::exchange(loaded_, {})) step(std::move(loaded));
     for (const event::ChunkCompared& one : std::exchange(compared_, {})) step(one);
+    for (event::CanariesLoaded& one : std::exchange(canaries_, {})) step(std::move(one));
   }
 
  private:
@@ -82,6 +84,7 @@ class Daemon {
     ChunkCasesPtr cases;
     std::uint64_t hash = 0;
     std::set<std::uint32_t> done;
+    std::map<std::uint32_t, KnownResult> known;
   };
 
   void receive_client(std::uint64_t peer, std::string_view body) {
@@ -121,6 +124,7 @@ class Daemon {
       compared_.push_back(
           {compare.peer, compare.request, compare.chunk_no, chunk.hash == compare.hash});
     }
+    for (const LoadCanaries& load : effects.canary_loads) canaries_.push_back(answer(load));
     for (const Send& send : effects.now) check(send);
     for (Send& send : effects.when_durable) {
       if (effects.step <= durable_step_) {
@@ -133,8 +137,21 @@ class Daemon {
     ASSERT(broker_.next_deadline() > 0);
   }
 
+  [[nodiscard]] event::CanariesLoaded answer(const LoadCanaries& load) const {
+    event::CanariesLoaded loaded;
+    loaded.job = load.job;
+    loaded.chunk_no = load.chunk_no;
+    loaded.epoch = load.epoch;
+    const auto chunk = chunks_.find({load.job.value, load.chunk_no});
+    if (chunk == chunks_.end()) return loaded;  // a job without any
+    loaded.first_case = chunk->second.first_case;
+    loaded.cases = chunk->second.cases;
+    for (const auto& [index, known] : chunk->second.known) loaded.known.push_back(known);
+    return loaded;
+  }
+
   void store(const record::InsertChunk& r) {
-    const StoredChunk chunk{r.first_case, r.cases, r.hash, {}};
+    const StoredChunk chunk{r.first_case, r.cases, r.hash, {}, {}};
     ASSERT(chunks_.try_emplace({r.job.value, r.chunk_no}, chunk).second);
   }
   void store(const record::InsertResults& r) {
@@ -142,7 +159,24 @@ class Daemon {
       StoredChunk& chunk = chunks_.at({r.job.value, row.chunk_no});
       const std::uint64_t position = row.case_no.value - chunk.first_case.value;
       ASSERT(position < chunk.cases->count() && row.index < r.results.results.size());
-      ASSERT(chunk.done.insert(static_cast<std::uint32_t>(position)).second);
+      const auto index = static_cast<std::uint32_t>(position);
+      ASSERT(chunk.done.insert(index).second);
+      const CaseResult& result = r.results.results[row.index];
+      chunk.known[index] = {.index = index,
+                            .verdict = result.verdict,
+                            .time_us = result.time_us,
+                            .memory_bytes = result.memory_bytes,
+                            .has_answer = result.has_answer,
+                            .answer_bytes = result.answer.size(),
+                            .answer_digest = wire::digest_of(result.answer)};
+    }
+  }
+  void store(const record::ReviseResults& r) {
+    StoredChunk& chunk = chunks_.at({r.job.value, r.chunk_no});
+    for (std::uint32_t i = 0; i < r.count; ++i) {
+      const std::uint64_t index = r.first_case.value + i - chunk.first_case.value;
+      ASSERT(chunk.done.erase(static_cast<std::uint32_t>(index)) == 1);
+      chunk.known.erase(static_cast<std::uint32_t>(index));
     }
   }
   template <class Other>
@@ -175,6 +209,7 @@ class Daemon {
   std::vector<Send> held_;
   std::vector<event::ChunkLoaded> loaded_;
   std::vector<event::ChunkCompared> compared_;
+  std::vector<event::CanariesLoaded> canaries_;
   std::map<std::pair<std::uint64_t, ChunkNo>, StoredChunk> chunks_;
   std::map<std::uint64_t, std::multiset<std::uint64_t>> open_requests_;
 };

@@ -110,6 +110,7 @@ std::vector<proto::ClientRequest> client_requests() {
   add().mutable_list_files()->set_job(1);
   add().mutable_list_workers();
   add().mutable_get_version();
+  add().mutable_get_demand()->set_slot_work_ms(100);
   return all;
 }
 

@@ -142,6 +142,30 @@ TEST(SlotDeath, KillsFromOutsideAreNotTheCasesFault) {
   expect_only(outcome, cases, UINT32_MAX, proto::SOLVED);
 }
 
+// Slurm sends SIGTERM to all processes of a job, containers and terminals do alike; the worker then
+// drains, and what it is still solving must not be taken for a crash.
+TEST(SlotDeath, RequestsToEndAreTheWorkersNotTheSolvers) {
+  SlotRunner runner;
+  const auto cases = std::vector<BishopsCase>(30, BishopsCase{4, 2, false});
+  runner.slot.warm_up();
+  const pid_t pid = runner.slot.pid();
+  const auto ask_to_end = [&] {
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2}) {
+      ASSERT_EQ(::kill(pid, signal), 0);
+    }
+  };
+  ask_to_end();  // while it starts
+  std::vector<Event> events;
+  Outcome outcome;
+  runner.slot.start(make_dispatch("slow", cases), events);
+  while (!outcome.finished && !HasFatalFailure()) {
+    ask_to_end();
+    runner.turn(outcome);
+  }
+  EXPECT_EQ(runner.slot.pid(), pid) << "nothing had to be replaced";
+  expect_only(outcome, cases, UINT32_MAX, proto::SOLVED);
+}
+
 TEST(SlotDeath, AnIdleProcessIsReplaced) {
   SlotRunner runner;
   runner.slot.warm_up();

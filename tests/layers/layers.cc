@@ -36,6 +36,7 @@ constexpr auto kLibraries = std::to_array<Library>({
     {"json", "nlohmann/*"},
     {"xxhash", "xxhash.h"},
     {"gmp", "gmp*"},
+    {"microhttpd", "microhttpd*"},
 });
 
 bool matches(std::string_view pattern, std::string_view path, int flags = FNM_PATHNAME) {

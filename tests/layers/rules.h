@@ -10,7 +10,7 @@
 //   messages               generated client, worker and common messages
 //   puzzle-messages        the generated messages of the file's own puzzle
 //   posix                  system headers that are not the C++ standard library
-//   protobuf zmq sqlite spdlog fmt cli11 toml json xxhash gmp      that library
+//   protobuf zmq sqlite spdlog fmt cli11 toml json xxhash gmp microhttpd      that library
 #pragma once
 
 #include <array>
@@ -47,6 +47,7 @@ inline constexpr auto kRules = std::to_array<Rule>({
     {"daemon/net/router*", kSocketRow},
     {"daemon/net/access.*", kSocketRow},
     {"daemon/net/listen*", kSocketRow},
+    {"daemon/net/metrics_endpoint.*", "daemon/net/ proto/base/ posix fmt microhttpd"},
     {"daemon/net/*",
      "daemon/net/ daemon/broker/ daemon/store/ proto/wire.h proto/base/ posix spdlog fmt"},
     {"daemon/*",
@@ -82,6 +83,11 @@ inline constexpr auto kRules = std::to_array<Rule>({
     {"client/connection*",
      "client/ proto/wire.h proto/curve.h proto/base/ messages protobuf posix zmq fmt"},
     {"client/cmd_keygen.cc", "client/ proto/curve.h proto/base/ posix fmt"},
+    // What starts and ends workers: its decisions are pure, the rest is a client like the others.
+    {"client/scaler/scaler.*", "client/scaler/scaler.h client/scaler/types.h"},
+    {"client/scaler/types.h", ""},
+    {"client/scaler/*",
+     "client/scaler/ client/ workers/puzzles/ proto/base/ messages posix spdlog fmt cli11 json"},
     {"client/*",
      "client/ workers/puzzles/ proto/wire.h proto/base/ messages protobuf posix spdlog fmt cli11 "
      "toml json xxhash"},

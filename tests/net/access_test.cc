@@ -15,7 +15,8 @@ namespace {
 const std::string kKeyA(kKeyTextBytes, 'a');
 const std::string kKeyB(kKeyTextBytes, 'b');
 
-std::string error_of(const std::variant<AccessList, KeyError>& result) {
+template <class Value>
+std::string error_of(const std::variant<Value, KeyError>& result) {
   const auto* error = std::get_if<KeyError>(&result);
   return error == nullptr ? "" : error->text;
 }
@@ -57,6 +58,8 @@ TEST(Permission, EachRequestHasItsRole) {
   request.set_id(1);
   request.mutable_get_version();
   EXPECT_EQ(role_of(request), Role::kRead);
+  request.mutable_get_demand();
+  EXPECT_EQ(role_of(request), Role::kRead);
   request.mutable_list_workers();
   EXPECT_EQ(role_of(request), Role::kRead);
   request.mutable_wait_job()->set_job(1);
@@ -67,6 +70,9 @@ TEST(Permission, EachRequestHasItsRole) {
   EXPECT_EQ(role_of(request), Role::kSubmit);
   EXPECT_EQ(role_of(test::open_job(1, 'a')), Role::kSubmit);
   EXPECT_EQ(role_of(test::add_chunk(2, {"x"}, 'a')), Role::kSubmit);
+  request.mutable_control_workers()->set_action(proto::ControlWorkers::DRAIN);
+  request.mutable_control_workers()->set_all(true);
+  EXPECT_EQ(role_of(request), Role::kOperate);
   EXPECT_EQ(role_of(proto::ClientRequest()), std::nullopt) << "it is refused anyway";
 }
 

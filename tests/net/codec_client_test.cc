@@ -130,6 +130,11 @@ TEST(ClientCodec, DecodesQueries) {
   EXPECT_EQ(std::get<codec::ListWorkers>(decode(request)).rows, CodecOptions{}.page_rows);
   request.mutable_get_version();
   EXPECT_EQ(std::get<codec::GetVersion>(decode(request)).request, 1U);
+  request.mutable_get_demand();
+  EXPECT_EQ(std::get<codec::GetDemand>(decode(request)).request, 1U);
+  EXPECT_EQ(std::get<codec::GetDemand>(decode(request)).slot_work_ms, kSlotWorkMs);
+  request.mutable_get_demand()->set_slot_work_ms(70);
+  EXPECT_EQ(std::get<codec::GetDemand>(decode(request)).slot_work_ms, 70U);
 }
 
 TEST(ClientCodec, DecodesChecksAndBackups) {
@@ -381,6 +386,39 @@ TEST(ClientCodec, EncodesTheOtherAnswers) {
   EXPECT_EQ(version.version().boot(), 3U);
   EXPECT_EQ(version.version().intake_paused(), "disk full");
   EXPECT_EQ(version.version().load().reader_age_ms(), 17U);
+}
+
+TEST(ClientCodec, EncodesTheDemand) {
+  const Demand demand{.lanes = {{.puzzle = "duel",
+                                 .solver = "sweep",
+                                 .open_cases = 9,
+                                 .leased_cases = 8,
+                                 .case_us = 0.25,
+                                 .work_us = 7,
+                                 .slots_wanted = 6,
+                                 .slots = 5}},
+                      .is_cut = true,
+                      .open_cases = 4,
+                      .slots_wanted = 3,
+                      .slots = 2,
+                      .workers = 1};
+  const auto reply = parse(codec::encode(8, demand));
+  EXPECT_EQ(reply.id(), 8U);
+  const proto::Demand& to = reply.demand();
+  EXPECT_TRUE(to.cut());
+  EXPECT_EQ(to.open_cases(), 4U);
+  EXPECT_EQ(to.slots_wanted(), 3U);
+  EXPECT_EQ(to.slots(), 2U);
+  EXPECT_EQ(to.workers(), 1U);
+  ASSERT_EQ(to.lanes_size(), 1);
+  EXPECT_EQ(to.lanes(0).puzzle(), "duel");
+  EXPECT_EQ(to.lanes(0).solver(), "sweep");
+  EXPECT_EQ(to.lanes(0).open_cases(), 9U);
+  EXPECT_EQ(to.lanes(0).leased_cases(), 8U);
+  EXPECT_EQ(to.lanes(0).case_us(), 0.25);
+  EXPECT_EQ(to.lanes(0).work_us(), 7U);
+  EXPECT_EQ(to.lanes(0).slots_wanted(), 6U);
+  EXPECT_EQ(to.lanes(0).slots(), 5U);
 }
 
 TEST(ClientCodec, AnAnswerOverTheMessageLimitIsAnError) {

@@ -118,12 +118,20 @@ TEST_F(PressureTest, OverTheLimitOfAllTheSlowestIsCutOff) {
   const std::uint64_t job = open_large_job();
   ScriptedClient slow(daemon_->client_endpoint(), 1);
   ScriptedClient slower(daemon_->client_endpoint(), 1);
+  proto::ClientRequest greeting;
+  greeting.set_id(1'000);
+  greeting.mutable_get_version();
+  for (ScriptedClient* client : {&slow, &slower}) EXPECT_TRUE(client->ask(greeting).has_version());
+  const std::uint64_t all = version().load().clients();
   slow.send(test::frame(show(1, job)));
   for (std::uint64_t id = 1; id <= 100; ++id) slower.send(test::frame(show(id, job)));
-  EXPECT_TRUE(eventually([&] { return version().load().unsent_bytes() > 0; }));
   EXPECT_TRUE(eventually([&] {
     const proto::Load load = version().load();
     EXPECT_LE(load.unsent_bytes(), 5 * kMiB);
+    return load.clients() == all - 1;
+  })) << "one is cut off";
+  EXPECT_TRUE(eventually([&] {
+    const proto::Load load = version().load();
     return load.waiting_queries() == 0 && load.unsent_bytes() <= kMiB + 1'000;
   }));
   EXPECT_EQ(slow.reply().id(), 1U) << "who is slow but little behind is served";

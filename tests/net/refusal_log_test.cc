@@ -23,6 +23,9 @@ TEST(RefusalLog, OneLineASecondOfEachKindAndTheRestCounted) {
   EXPECT_EQ(log.note(6'500, Kind::kWorker, "again"), "refused a message of workers: again");
   EXPECT_EQ(log.due(7'000).size(), 1U);
   EXPECT_NE(log.note(8'000, Kind::kClient, "later"), "");
+  EXPECT_EQ(log.total(Kind::kClient), 1'003U) << "whatever the log has heard of";
+  EXPECT_EQ(log.total(Kind::kWorker), 2U);
+  EXPECT_EQ(log.total(Kind::kNamedItself), 0U);
 }
 
 // However late it is asked, what was counted is told before what comes.

@@ -42,8 +42,8 @@ TEST(Frame, HasTheDocumentedHeader) {
   const std::string frame = encode(Role::kWorker, request());
   const std::string body = request().SerializeAsString();
   ASSERT_LT(body.size(), 256U);
-  EXPECT_EQ(frame, "PZLDw\x01\x00\x00"s + static_cast<char>(body.size()) + "\0\0\0"s + body);
-  EXPECT_EQ(encode(Role::kBroker, proto::ClientReply()), "PZLDb\x01\0\0\0\0\0\0"s);
+  EXPECT_EQ(frame, "PZLDw\x01\x01\x00"s + static_cast<char>(body.size()) + "\0\0\0"s + body);
+  EXPECT_EQ(encode(Role::kBroker, proto::ClientReply()), "PZLDb\x01\x01\0\0\0\0\0"s);
 }
 
 TEST(Frame, EveryFaultHasItsOwnError) {
@@ -61,12 +61,31 @@ TEST(Frame, EveryFaultHasItsOwnError) {
   EXPECT_EQ(decode_request(encode(Role::kWorker, request())), DecodeError::kWrongRole);
   EXPECT_EQ(decode_request(with(5, kMajor + 1)), DecodeError::kOtherVersion);
   EXPECT_EQ(decode_request(with(6, kMinor + 1)), DecodeError::kNone) << "minor versions mix";
+  EXPECT_EQ(decode_request(with(6, kMinor - 1)), DecodeError::kNone);
+  EXPECT_EQ(decode_request(with(6, kMinor + 2)), DecodeError::kOtherVersion) << "if they are near";
+  EXPECT_EQ(decode_request(with(6, '\xff')), DecodeError::kOtherVersion);
   EXPECT_EQ(decode_request(good + "x"), DecodeError::kWrongLength);
   EXPECT_EQ(decode_request(good.substr(0, good.size() - 1)), DecodeError::kWrongLength);
   EXPECT_EQ(decode_request(with(11, '\x7f')), DecodeError::kWrongLength);
   EXPECT_EQ(decode_request(good, good.size()), DecodeError::kNone);
   EXPECT_EQ(decode_request(good, good.size() - 1), DecodeError::kTooLarge);
   EXPECT_EQ(decode_request(with(kHeaderBytes, '\xff')), DecodeError::kMalformed);
+}
+
+TEST(Frame, ARefusedVersionIsNamedWithWhatToDo) {
+  std::string frame = encode(Role::kClient, request());
+  frame[6] = kMinor + 2;
+  EXPECT_EQ(
+      describe_skew(frame, "the client", "this daemon"),
+      "the client speaks protocol version 1.3 and this daemon version 1.1; minor versions may "
+      "be 1 apart: upgrade this daemon");
+  frame[5] = kMajor - 1;
+  EXPECT_EQ(describe_skew(frame, "the client", "this daemon"),
+            "the client speaks protocol version 0.3 and this daemon version 1.1; different major "
+            "versions do not work together: upgrade the client");
+  EXPECT_EQ(version_of(frame), (Version{kMajor - 1, kMinor + 2}));
+  EXPECT_EQ(version_of("XXXX" + frame.substr(4)), std::nullopt);
+  EXPECT_EQ(version_of(frame.substr(0, 5)), std::nullopt);
 }
 
 // Two bytes of a frame become an object each.

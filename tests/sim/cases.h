@@ -31,9 +31,13 @@ std::vector<std::string_view> split(std::string_view cases);
 
 Verdict right_verdict(std::string_view case_bytes);
 std::uint64_t right_answer(std::string_view case_bytes);
+std::uint64_t lie_about(std::string_view case_bytes);  // what a broken solver answers
+
+[[nodiscard]] bool is_lie(std::string_view answer, std::string_view case_bytes);
 
 // Results as the Session carries them.
-void append_result(std::string& body, std::uint32_t position, std::string_view case_bytes);
+void append_result(std::string& body, std::uint32_t position, std::string_view case_bytes,
+                   bool lies = false);
 ResultSet read_results(const std::shared_ptr<const std::string>& body);
 
 }  // namespace puzzled::sim

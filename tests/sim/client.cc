@@ -28,6 +28,8 @@ Plan Plan::draw(Sim& sim, const Params& params, std::uint32_t tag, std::int64_t&
   plan.spec.solver = "fast";
   plan.spec.priority = static_cast<std::int32_t>(random.from_to(-1, 1));
   plan.spec.limits.time_limit_us = 1'000 * static_cast<std::uint64_t>(params.time_limit_ms);
+  if (params.mixed_fleet && sim.fleet.one_in(3)) plan.spec.require = {{"zone", "a"}};
+  if (params.mixed_fleet && sim.fleet.one_in(3)) plan.spec.solver_version = "v1";
   plan.digest = wire::kEmptyDigest;
   const bool with_files = random.one_in(2);
   const auto cases = static_cast<std::uint64_t>(random.from_to(0, params.cases_max));

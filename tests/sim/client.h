@@ -67,7 +67,10 @@ class Client : public Endpoint {
   void on(const Asked& asked, const message::JobSealed& m);
   void on(const Asked& asked, const message::JobCancelled& m);
   void on(const Asked& asked, const message::JobDone& m);
+  void on(const Asked&, const message::CanaryMarked&) {}  // only operators ask for these
+  void on(const Asked&, const message::WorkerAdmitted&) {}
   void on(const Asked& asked, const message::Error& m);
+  void on(const Asked&, const message::WorkersControlled&) {}  // never asked for
 
   Sim& sim_;
   const Params& params_;

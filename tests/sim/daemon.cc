@@ -7,6 +7,11 @@
 #include "daemon/broker/trace.h"
 
 namespace puzzled::sim {
+namespace {
+
+constexpr PeerId kOperator{1ULL << 60U};  // no connection of the network
+
+}  // namespace
 
 Now Daemon::now() const { return {sim_.now_ms, wall_offset_ms_ + sim_.now_ms}; }
 
@@ -76,6 +81,17 @@ void Daemon::end_if_drained() {
   crash();
 }
 
+void Daemon::control(event::WorkerAction action, const std::string& worker) {
+  event::ControlWorkers control{
+      .peer = kOperator, .request = ++controls_, .action = action, .patterns = {}, .all = false};
+  if (worker.empty()) {
+    control.all = true;
+  } else {
+    control.patterns = {worker};
+  }
+  step(std::move(control));
+}
+
 // ---- Steps.
 
 // A peer that turns out to be gone is an event of its own, once the step is carried out.
@@ -115,11 +131,12 @@ void Daemon::one_step(Event event) {
   });
   for (const std::size_t size :
        {effects.records.size(), effects.now.size(), effects.when_durable.size(),
-        effects.loads.size(), effects.comparisons.size()}) {
+        effects.loads.size(), effects.comparisons.size(), effects.canary_loads.size()}) {
     sim_.fold(size);
   }
   mutant_.change(event, effects);
   oracle_.check_records(event, effects);
+  oracle_.check_canaries(event, effects);
   carry_out(effects);
   oracle_.check_taken_back(event);
   if (mutant_.is(Mutation::kDispatchEarly) && effects.step > durable_step_ &&
@@ -129,11 +146,12 @@ void Daemon::one_step(Event event) {
 }
 
 void Daemon::carry_out(Effects& effects) {
-  if (!effects.records.empty() || !effects.loads.empty() || !effects.comparisons.empty()) {
+  if (!effects.records.empty() || !effects.loads.empty() || !effects.comparisons.empty() ||
+      !effects.canary_loads.empty()) {
     ++last_sequence_;
     if (!effects.records.empty()) submitted_.push_back({last_sequence_, effects.step});
     disk_.submit({last_sequence_, std::move(effects.records), std::move(effects.loads),
-                  std::move(effects.comparisons)});
+                  std::move(effects.comparisons), std::move(effects.canary_loads)});
   }
   oracle_.check_dispatches(effects);
   std::vector<Send> sends;

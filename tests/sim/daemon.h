@@ -29,6 +29,15 @@ class Daemon {
   void crash();      // comes back by itself
   void terminate();  // drains, then the same
   void jump_wall(std::int64_t ms) { wall_offset_ms_ += ms; }
+  // The operator, by a connection that is gone when the answer comes. An empty name: all workers.
+  void control(event::WorkerAction action, const std::string& worker);
+  // The operator asks for something, on a connection of its own for each request.
+  template <class Request>
+  void operate(Request request) {
+    request.peer = PeerId{kOperators + ++operations_};
+    request.request = 1;
+    step(std::move(request));
+  }
 
   // What the sweeper has found, in all boots.
   [[nodiscard]] std::uint64_t findings() const { return findings_; }
@@ -54,6 +63,7 @@ class Daemon {
   void on(const StoreFailed&) { crash(); }
   void on(const event::ChunkLoaded& loaded) { step(loaded); }
   void on(const event::ChunkCompared& compared) { step(compared); }
+  void on(const event::CanariesLoaded& loaded) { step(loaded); }
   void on(const event::IntakePaused& paused) { step(paused); }
   void on(const event::IntakeResumed& resumed) { step(resumed); }
   void end();
@@ -69,9 +79,12 @@ class Daemon {
   Oracle& oracle_;
   Mutant mutant_;
   bool sweeps_;
+  static constexpr std::uint64_t kOperators = 1ULL << 50U;
+  std::uint64_t operations_ = 0;
   bool lose_next_ = false;
   JobId swept_;
   std::uint64_t findings_ = 0;
+  std::uint64_t controls_ = 0;
 
   std::unique_ptr<Broker> broker_;
   std::uint64_t started_ = 0;  // tells events of this process from those of earlier ones

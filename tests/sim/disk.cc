@@ -73,6 +73,9 @@ void Disk::apply(std::size_t count, std::vector<Report>& loaded) {
     for (const Record& record : work.records) committed_.apply(record);
     for (const LoadChunk& load : work.loads) loaded.emplace_back(committed_.load(load));
     for (const CompareChunk& one : work.comparisons) loaded.emplace_back(committed_.compare(one));
+    for (const LoadCanaries& one : work.canary_loads) {
+      loaded.emplace_back(committed_.load_canaries(one));
+    }
     queue_.pop_front();
   }
   sim_.note(1, count, [&] { return "disk: committed " + std::to_string(count) + " steps"; });

@@ -20,13 +20,14 @@ struct Work {  // of one step
   std::vector<Record> records;
   std::vector<LoadChunk> loads;
   std::vector<CompareChunk> comparisons;
+  std::vector<LoadCanaries> canary_loads;
 };
 struct Committed {
   std::uint64_t sequence = 0;
 };
 struct StoreFailed {};
 using Report = std::variant<Committed, StoreFailed, event::ChunkLoaded, event::ChunkCompared,
-                            event::IntakePaused, event::IntakeResumed>;
+                            event::CanariesLoaded, event::IntakePaused, event::IntakeResumed>;
 
 class Disk {
  public:

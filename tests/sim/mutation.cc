@@ -38,6 +38,8 @@ void Mutant::change(Tables& tables) const {
     tables.jobs.erase(std::prev(tables.jobs.end()));
     return;
   }
+  if (is(Mutation::kUnprovenForgotten)) tables.unproven.clear();
+  if (is(Mutation::kBarForgotten)) tables.barred.clear();
   for (auto& [id, job] : tables.jobs) {
     const bool open = !job.cancelled && !job.finished;
     if (is(Mutation::kChunkLost) && open && !job.sealed && !job.chunks.empty()) {
@@ -60,9 +62,22 @@ void Mutant::change(Event& event) const {
     std::vector<CaseResult>& results = e->results.results;
     if (is(Mutation::kCreditLost)) e->capacity = 0;
     if (is(Mutation::kCreditExceeded)) e->capacity += 2;
+    answer_canary(*e);
     if (is(Mutation::kResultsSwapped) && results.size() >= 2) {
       std::swap(results[0].position, results[1].position);
     }
+  } else if (auto* ready = std::get_if<event::WorkerReady>(&event)) {
+    // Who is barred passes for somebody else.
+    const bool is_barred = std::ranges::any_of(
+        disk_.submitted().barred, [&](const Barred& one) { return one.host == ready->host; });
+    if (is_barred && is(Mutation::kBadWorkerKept)) ready->host += "'";
+    if (is(Mutation::kLabelsIgnored)) ready->labels = {{"zone", "a"}};
+    if (is(Mutation::kVersionIgnored)) {
+      for (SolverOffer& offer : ready->offers) offer.version = "v1";
+    }
+  } else if (auto* control = std::get_if<event::ControlWorkers>(&event)) {
+    const bool drains = control->action == event::WorkerAction::kDrain;
+    if (is(Mutation::kDrainIgnored) && drains) control->action = event::WorkerAction::kResume;
   } else if (auto* compared = std::get_if<event::ChunkCompared>(&event)) {
     compared->same = compared->same || is(Mutation::kOtherAccepted);
   } else if (auto* beat = std::get_if<event::WorkerHeartbeat>(&event)) {
@@ -90,6 +105,7 @@ bool Mutant::loses(const Report& report) {
 
 void Mutant::change(const Event& event, Effects& effects) const {
   hurry(effects);
+  change_revision(event, effects);
   if (is(Mutation::kStaleLost)) {
     std::erase_if(effects.now, holds<message::Stale, WorkerMessage>);
   }
@@ -103,6 +119,48 @@ void Mutant::change(const Event& event, Effects& effects) const {
   }
   if (const auto* e = std::get_if<event::WorkerResults>(&event); e && is(Mutation::kNoFence)) {
     let_through(*e, effects);
+  }
+}
+
+// What the worker says of the canary in these results becomes the known answer, or another.
+void Mutant::answer_canary(event::WorkerResults& results) const {
+  const LeaseFacts* lease = oracle_.lease(results.lease);
+  if (lease == nullptr || !lease->canary) return;
+  for (CaseResult& result : results.results.results) {
+    if (result.position != lease->canary->position) continue;
+    if (is(Mutation::kCanaryOverlooked)) {
+      result.verdict = lease->canary->known.verdict;
+      result.answer = lease->canary->known.answer;
+    } else if (is(Mutation::kCanaryUnjust)) {
+      result.answer = "another";
+    }
+  }
+}
+
+void Mutant::change_revision(const Event& event, Effects& effects) const {
+  const auto is_revision = [](const Record& record) {
+    return std::holds_alternative<record::ReviseResults>(record);
+  };
+  if (is(Mutation::kNeverRevised)) std::erase_if(effects.records, is_revision);
+  if (is(Mutation::kReviseTooLittle)) {
+    const auto first = std::ranges::find_if(effects.records, is_revision);
+    if (first != effects.records.end()) effects.records.erase(first);
+  }
+  const auto* e = std::get_if<event::WorkerResults>(&event);
+  for (std::size_t i = 0; i < effects.records.size(); ++i) {
+    auto* results = std::get_if<record::InsertResults>(&effects.records[i]);
+    if (e == nullptr || results == nullptr) continue;
+    if (is(Mutation::kProvenEarly) && results->stretch > 0) {
+      effects.records.emplace_back(record::ForgetStretch{results->stretch});
+      return;
+    }
+    const LeaseFacts* lease = oracle_.lease(e->lease);
+    if (!is(Mutation::kCanaryCounted) || lease == nullptr || !lease->canary) continue;
+    for (std::uint32_t k = 0; k < results->results.results.size(); ++k) {
+      if (results->results.results[k].position != lease->canary->position) continue;
+      results->rows.push_back({lease->canary->key.second, 0, k});
+      return;
+    }
   }
 }
 
@@ -128,7 +186,7 @@ void Mutant::let_through(const event::WorkerResults& results, Effects& effects) 
   const Tables& tables = disk_.submitted();
   if (!effects.records.empty() || lease == nullptr || tables.workers.empty()) return;
   if (std::ranges::none_of(effects.now, holds<message::Stale, WorkerMessage>)) return;
-  record::InsertResults record{.job = lease->cases.at(0).first,
+  record::InsertResults record{.job = lease->job,
                                .worker = tables.workers.begin()->first,
                                .solver_version = "v1",
                                .attempt = results.attempt,
@@ -137,11 +195,12 @@ void Mutant::let_through(const event::WorkerResults& results, Effects& effects) 
                                .rows = {}};
   for (std::uint32_t i = 0; i < results.results.results.size(); ++i) {
     const CaseNo case_no = lease->cases.at(results.results.results[i].position).second;
+    if (case_no == CaseNo{}) continue;  // the canary
     const JobRow* job = tables.find(record.job);
     const ChunkRow* chunk = job->chunk_of(case_no);
     record.rows.push_back({case_no, static_cast<ChunkNo>(chunk - job->chunks.data()), i});
   }
-  effects.records.emplace_back(std::move(record));
+  if (!record.rows.empty()) effects.records.emplace_back(std::move(record));
 }
 
 }  // namespace puzzled::sim

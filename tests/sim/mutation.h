@@ -35,10 +35,23 @@ enum class Mutation : std::uint8_t {
   kStaleLost,
   kResultsSwapped,
   kChargeInnocent,
+  // Canaries.
+  kCanaryOverlooked,
+  kCanaryUnjust,
+  kCanaryCounted,
+  kBadWorkerKept,
+  kReviseTooLittle,
+  kNeverRevised,
+  kProvenEarly,
+  kUnprovenForgotten,
+  kBarForgotten,
   // Lost wake-ups, which the sweeper repairs.
   kLoadLost,
   kDurableLost,
   kOtherAccepted,
+  kDrainIgnored,
+  kLabelsIgnored,
+  kVersionIgnored,
 };
 
 struct MutationName {
@@ -66,9 +79,21 @@ inline constexpr auto kMutations = std::to_array<MutationName>({
     {Mutation::kStaleLost, "stale-lost", "a worker hears that a lease is no longer its own"},
     {Mutation::kResultsSwapped, "results-swapped", "a result belongs to its position"},
     {Mutation::kChargeInnocent, "charge-innocent", "a death is charged to the case being solved"},
+    {Mutation::kCanaryOverlooked, "canary-overlooked", "a worker that fails a canary is taken out"},
+    {Mutation::kCanaryUnjust, "canary-unjust", "one that passes is not"},
+    {Mutation::kCanaryCounted, "canary-counted", "a canary's result counts in no job"},
+    {Mutation::kBadWorkerKept, "bad-worker-kept", "who was taken out gets no more cases"},
+    {Mutation::kReviseTooLittle, "revise-too-little", "all that is not proven is taken back"},
+    {Mutation::kNeverRevised, "never-revised", "so it is at all"},
+    {Mutation::kProvenEarly, "proven-early", "only a good canary proves what was before it"},
+    {Mutation::kUnprovenForgotten, "unproven-forgotten", "a restart knows what is not proven"},
+    {Mutation::kBarForgotten, "bar-forgotten", "a restart knows who is barred"},
     {Mutation::kLoadLost, "load-lost", "the store answers every load"},
     {Mutation::kDurableLost, "durable-lost", "the broker hears what is on the disk"},
     {Mutation::kOtherAccepted, "other-accepted", "other content under a known number is refused"},
+    {Mutation::kDrainIgnored, "drain-ignored", "a drained worker gets no leases"},
+    {Mutation::kLabelsIgnored, "labels-ignored", "a worker meets what a job requires"},
+    {Mutation::kVersionIgnored, "version-ignored", "a pinned job gets no other solver version"},
 });
 
 std::optional<Mutation> find_mutation(std::string_view name);
@@ -90,6 +115,8 @@ class Mutant {
 
  private:
   void hurry(Effects& effects) const;
+  void answer_canary(event::WorkerResults& results) const;
+  void change_revision(const Event& event, Effects& effects) const;
   void let_through(const event::WorkerResults& results, Effects& effects) const;
 
   Mutation mutation_;

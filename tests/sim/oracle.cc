@@ -23,6 +23,7 @@ bool LeaseFacts::is_live() const { return !may_end && std::ranges::find(open, tr
 void Oracle::daemon_started(Boot boot) {
   boot_ = boot;
   check_told();
+  recover_canaries();
   // What was taken back, but not yet on the disk, nobody knows any more.
   charged_.clear();
   for (const auto& [id, job] : disk_.committed().jobs) {
@@ -33,6 +34,10 @@ void Oracle::daemon_started(Boot boot) {
 }
 
 void Oracle::daemon_stopped() {
+  canaries_out_.clear();
+  stretches_.clear();
+  barred_.clear();
+  versions_.clear();
   sessions_.clear();
   by_peer_.clear();
   leases_.clear();
@@ -40,6 +45,7 @@ void Oracle::daemon_stopped() {
   current_.clear();
   parts_.clear();
   asked_.clear();
+  drained_.clear();
 }
 
 const LeaseFacts* Oracle::lease(LeaseId id) const {
@@ -109,6 +115,7 @@ Oracle::SessionFacts* Oracle::hear(PeerId peer, std::uint32_t capacity) {
 }
 
 void Oracle::note(const event::WorkerReady& e) {
+  is_new_ = !sessions_.contains(e.start_id);
   SessionFacts& session = sessions_[e.start_id];
   by_peer_.erase(session.peer);
   by_peer_[e.peer] = e.start_id;
@@ -117,7 +124,11 @@ void Oracle::note(const event::WorkerReady& e) {
              .capacity = e.capacity,
              .busy = {},
              .present = true,
-             .said_goodbye = false};
+             .said_goodbye = false,
+             .removed = session.removed,
+             .name = e.name,
+             .labels = e.labels,
+             .offers = e.offers};
   end_leases(e.start_id, [&](LeaseId id, const LeaseFacts&) {
     return e.boot != boot_ || std::ranges::find(e.leases, id) == e.leases.end();
   });
@@ -184,6 +195,9 @@ void Oracle::note_ends() {
 // ---- What the broker records.
 
 void Oracle::check_records(const Event& event, const Effects& effects) {
+  if (const auto* control = std::get_if<event::ControlWorkers>(&event)) {
+    note_control(*control, effects);
+  }
   for (const Record& record : effects.records) {
     if (const auto* results = std::get_if<record::InsertResults>(&record)) {
       const auto* from = std::get_if<event::WorkerResults>(&event);
@@ -198,7 +212,7 @@ void Oracle::check_records(const Event& event, const Effects& effects) {
       // A worker that cannot be reached is not told.
       for (const LeaseId id : live_) {
         LeaseFacts& lease = leases_.at(id);
-        if (lease.cases.at(0).first == cancel->job) lease.may_end = true;
+        if (lease.job == cancel->job) lease.may_end = true;
       }
     }
   }
@@ -215,6 +229,9 @@ void Oracle::check_results(const event::WorkerResults* event, const record::Inse
           [] { return "results of another worker's lease count"; });
   require(event->attempt == lease.attempt && r.attempt == lease.attempt, 3,
           [] { return "results of another attempt count"; });
+  const JobSpec& spec = *disk_.submitted().find(r.job)->spec;
+  require(r.solver_version == sessions_[start->second].version_of(spec), 0,
+          [] { return "results are recorded with a solver version that the worker has not"; });
   std::vector<CaseKey>& part = parts_[{event->lease, event->part}];
   for (const record::ResultRow& row : r.rows) {
     const CaseKey key{r.job, row.case_no};
@@ -275,6 +292,50 @@ void Oracle::check_taken_back(const Event& event) const {
   }
 }
 
+// ---- What the operator does.
+
+// What is being solved stays with its worker; all else may be taken back.
+void Oracle::note_control(const event::ControlWorkers& control, const Effects& effects) {
+  for (const Send& send : effects.now) {
+    const auto* to_client = std::get_if<ClientMessage>(&send.what);
+    const auto* done =
+        to_client == nullptr ? nullptr : std::get_if<message::WorkersControlled>(to_client);
+    if (done == nullptr) continue;
+    for (const message::ControlledWorker& worker : done->workers) {
+      if (control.action == event::WorkerAction::kDrain) {
+        drained_.insert(worker.name);
+      } else {
+        drained_.erase(worker.name);
+      }
+      for (auto& [start_id, session] : sessions_) {
+        if (session.name != worker.name || !session.present) continue;
+        if (control.action == event::WorkerAction::kRemove) session.removed = true;
+        if (control.action != event::WorkerAction::kDrain) continue;
+        end_leases(start_id, [&](LeaseId id, const LeaseFacts&) {
+          return std::ranges::find(session.busy, id, &event::BusySlot::lease) == session.busy.end();
+        });
+      }
+    }
+  }
+}
+
+std::string Oracle::SessionFacts::version_of(const JobSpec& spec) const {
+  for (const SolverOffer& offer : offers) {
+    if (offer.puzzle == spec.puzzle && offer.solver == spec.solver) return offer.version;
+  }
+  return "none";
+}
+
+void Oracle::check_worker(const SessionFacts& session, const JobSpec& spec) const {
+  require(!session.removed && !drained_.contains(session.name), 0,
+          [&] { return session.name + " is drained or removed, and gets a lease"; });
+  const std::string version = session.version_of(spec);
+  require(version != "none" && (spec.solver_version.empty() || spec.solver_version == version), 0,
+          [&] { return session.name + " gets a job that it has no solver for"; });
+  require(std::ranges::includes(session.labels, spec.require), 0,
+          [&] { return session.name + " gets a job whose requirements it does not meet"; });
+}
+
 // ---- What the broker sends.
 
 void Oracle::check_dispatches(const Effects& effects) {
@@ -293,19 +354,27 @@ void Oracle::check_dispatch(PeerId to, const message::Dispatch& m) {
   const auto start = by_peer_.find(to);
   require(start != by_peer_.end() && sessions_[start->second].present, 1,
           [] { return "a dispatch to a worker that is not there"; });
+  check_worker(sessions_[start->second], *m.spec);
   LeaseFacts lease;
   lease.start_id = start->second;
+  lease.job = m.job;
+  lease.lane = m.spec->puzzle + "/" + m.spec->solver;
   lease.attempt = m.attempt;
   lease.alone = m.alone;
   lease.dispatched_ms = sim_.now_ms;
   lease.time_limit_ms = static_cast<std::int64_t>(m.spec->limits.time_limit_us / 1000);
   for (const message::Slice& slice : m.slices) {
     for (std::uint32_t i = slice.first; i < slice.first + slice.count; ++i) {
-      check_case(m, case_bytes(*slice.cases, i), lease);
+      const std::string_view bytes = case_bytes(*slice.cases, i);
+      if (!check_canary_case(m, bytes, lease)) check_case(m, bytes, lease);
     }
   }
   require(!m.alone || lease.cases.size() == 1, 0, [] { return "a suspect has company"; });
-  for (const CaseKey& key : lease.cases) current_[key] = m.lease;
+  require(!m.alone || !lease.canary, 0, [] { return "a suspect with a canary"; });
+  require(!lease.canary || lease.cases.size() > 1, 0, [] { return "a canary by itself"; });
+  for (const CaseKey& key : lease.cases) {
+    if (key.first != JobId{}) current_[key] = m.lease;
+  }
   leases_[m.lease] = std::move(lease);
   live_.push_back(m.lease);
   const std::vector<LeaseId> live = live_leases(to);

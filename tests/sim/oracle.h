@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -17,10 +18,22 @@ namespace puzzled::sim {
 
 using CaseKey = std::pair<JobId, CaseNo>;
 
+// A canary in a dispatch, and what was known of it then.
+struct CanaryFacts {
+  CaseKey key;
+  std::uint32_t position = 0;
+  StoredResult known;
+  std::uint64_t version = 0;  // of what was known of its job
+  std::uint64_t mark = 0;     // its number among the canaries of its worker and lane
+};
+
 struct LeaseFacts {
+  JobId job;
+  std::string lane;  // puzzle and solver
+  std::optional<CanaryFacts> canary;
   Bytes16 start_id{};
   std::uint32_t attempt = 0;
-  std::vector<CaseKey> cases;  // by position
+  std::vector<CaseKey> cases;  // by position; of the canary: nothing
   std::vector<bool> open;      // neither counted nor returned
   std::int64_t dispatched_ms = 0;
   std::int64_t time_limit_ms = 0;
@@ -43,6 +56,7 @@ class Oracle {
   // (after the disk has it).
   void before(const Event& event);
   void check_records(const Event& event, const Effects& effects);
+  void check_canaries(const Event& event, const Effects& effects);
   void check_taken_back(const Event& event) const;
   void check_dispatches(const Effects& effects);
   // A message leaves the daemon.
@@ -64,6 +78,12 @@ class Oracle {
     std::vector<event::BusySlot> busy;
     bool present = false;
     bool said_goodbye = false;
+    bool removed = false;  // by the operator
+    std::string name = {};
+    Labels labels = {};
+    std::vector<SolverOffer> offers = {};
+
+    [[nodiscard]] std::string version_of(const JobSpec& spec) const;  // of its solver
   };
   struct Asked {
     Bytes16 request_id{};
@@ -93,9 +113,30 @@ class Oracle {
   template <class Condition>
   void end_leases(const Bytes16& start_id, Condition&& condition);
 
+  // ---- Canaries (oracle_canaries.cc).
+  // What the worker stored between two canaries.
+  struct StretchFacts {
+    Bytes16 start_id{};
+    std::string lane;
+    std::uint64_t mark = 0;  // canaries of the worker and lane before
+    std::set<CaseKey> cases;
+  };
+  using WorkerLane = std::pair<Bytes16, std::string>;
+  bool check_canary_case(const message::Dispatch& m, std::string_view bytes, LeaseFacts& lease);
+  void recover_canaries();
+  void check_ready(const Event& event, const Effects& effects);
+  // The canary that these results answer, if it counts: whether it is good.
+  std::optional<bool> judged(const Event& event, const Effects& effects, LeaseFacts*& lease);
+  void note_results(const record::InsertResults& r, const Bytes16& start_id);
+  void check_forgotten(const record::ForgetStretch& r, const LeaseFacts* proven_by);
+  void check_revised(const Effects& effects, const Bytes16& start_id);
+  [[nodiscard]] bool lane_has_canaries(const std::string& lane) const;
+
   void check_results(const event::WorkerResults* event, const record::InsertResults& r);
   void check_quarantine(const record::InsertResults& r);
   void check_attempt(const record::InsertAttempt& r);
+  void note_control(const event::ControlWorkers& control, const Effects& effects);
+  void check_worker(const SessionFacts& session, const JobSpec& spec) const;
   void check_dispatch(PeerId to, const message::Dispatch& m);
   void check_case(const message::Dispatch& m, std::string_view bytes, LeaseFacts& lease);
 
@@ -104,7 +145,10 @@ class Oracle {
   void reply(const Asked& asked, const message::JobSealed& m);
   void reply(const Asked& asked, const message::JobCancelled& m);
   void reply(const Asked& asked, const message::JobDone& m);
+  void reply(const Asked& asked, const message::CanaryMarked&) { promised_row(asked); }
+  void reply(const Asked&, const message::WorkerAdmitted&) {}
   void reply(const Asked& asked, const message::Error& m);
+  void reply(const Asked&, const message::WorkersControlled&) {}
   const JobRow& promised_row(const Asked& asked) const;
   Told& told(const JobRow& row) { return told_[row.request_id]; }
   void check_told() const;
@@ -123,6 +167,14 @@ class Oracle {
   std::map<CaseKey, LeaseId> current_;  // the last lease of each case
   std::map<std::pair<LeaseId, std::uint32_t>, std::vector<CaseKey>> parts_;
   std::multimap<std::pair<PeerId, std::uint64_t>, Asked> asked_;
+  std::set<std::string> drained_;  // names of workers
+
+  std::map<WorkerLane, std::uint64_t> canaries_out_;  // so many were sent
+  std::map<std::uint64_t, StretchFacts> stretches_;   // not proven
+  std::vector<Barred> barred_;
+  bool is_new_ = false;                      // the worker that says Ready in this step
+  std::set<JobId> unmarked_;                 // in this step
+  std::map<JobId, std::uint64_t> versions_;  // of what is known of a job
 
   // Of the whole run.
   std::map<Bytes16, Told> told_;

@@ -18,7 +18,8 @@ void Oracle::released(const Send& send) {
     if (stored == nullptr || stored->boot != boot_) return;
     for (const auto& [job, case_no] : parts_[{stored->lease, stored->part}]) {
       const JobRow* row = disk_.committed().find(job);
-      require(row != nullptr && row->is_done(case_no), 6, [&] {
+      // It may have been taken back in the same commit, and stays then, too.
+      require(row != nullptr && row->has_result(case_no), 6, [&] {
         return "Stored is said of case " + std::to_string(case_no.value) + " of job " +
                std::to_string(job.value) + ", whose result is not durable";
       });
@@ -94,8 +95,10 @@ void Oracle::reply(const Asked& asked, const message::JobCancelled&) {
 
 void Oracle::reply(const Asked& asked, const message::JobDone&) {
   const JobRow& row = promised_row(asked);
-  require(row.cancelled || (row.finished && row.done_count == row.case_count), 9,
-          [] { return "JobDone is said before all results are durable"; });
+  // Results may have been taken back in the same commit.
+  require(row.cancelled || (row.finished && row.done_count == row.case_count) ||
+              (row.was_finished && row.revised > 0),
+          9, [] { return "JobDone is said before all results are durable"; });
   told(row).done = true;
 }
 
@@ -112,7 +115,7 @@ void Oracle::reply(const Asked& asked, const message::Error& m) {
     told(promised_row(asked)).cancelled = true;
   }
   if (m.code == ErrorCode::kJobFinished) {
-    require(promised_row(asked).finished, 9,
+    require(promised_row(asked).was_finished, 9,
             [] { return "JOB_FINISHED is said before it is durable"; });
   }
   require(m.code != ErrorCode::kInternal && m.code != ErrorCode::kMalformed, 0,
@@ -126,7 +129,7 @@ void Oracle::check_told() const {
     require(row != nullptr && (known.job == JobId{} || disk.find(request_id) == known.job) &&
                 row->chunks.size() >= known.chunks && row->sealed >= known.sealed &&
                 row->cancelled >= known.cancelled &&
-                (row->finished || row->cancelled) >= known.done,
+                (row->was_finished || row->cancelled) >= known.done,
             6, [] { return "what was promised is not on the disk"; });
   }
 }
@@ -138,6 +141,14 @@ void Oracle::check_end() const {
     require(row.finished || row.cancelled, 10, [&] { return text + " has not ended"; });
     require(!row.finished || row.done_count == row.case_count, 8,
             [&] { return text + " has ended without all results"; });
+    std::uint64_t older = 0;
+    for (const ChunkRow& chunk : row.chunks) {
+      for (std::uint32_t i = 0; i < chunk.done.size(); ++i) {
+        older += chunk.results[i].size() - (chunk.done[i] ? 1 : 0);
+      }
+    }
+    require(older == row.revised, 8,
+            [&] { return text + " has lost results that were taken back"; });
   }
 }
 

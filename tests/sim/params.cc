@@ -44,8 +44,10 @@ std::int64_t maybe_every(Random& random, std::int64_t low, std::int64_t high) {
 
 }  // namespace
 
-Params Params::draw(Random& random) {
+Params Params::draw(Random& random, Random& fleet) {
   Params p;
+  p.mixed_fleet = fleet.one_in(2);
+  p.control_every_ms = maybe_every(fleet, 50, 3'000);
   draw_broker(random, p);
   draw_session(random, p);
   p.workers = random.from_to(1, 5);
@@ -89,6 +91,14 @@ Params Params::draw(Random& random) {
   p.client_every_ms = maybe_every(random, 50, 5'000);
   p.jump_every_ms = maybe_every(random, 500, 20'000);
 
+  // Drawn last, so that the rest of a seed stays what it was.
+  if (random.one_in(2)) {
+    p.mark_every_ms = random.scale_from_to(20, 1'000);
+    p.lie_every_ms = random.one_in(5) ? 0 : random.scale_from_to(50, 1'500);
+    p.broker.canary_rate = static_cast<std::uint32_t>(random.scale_from_to(1, 12));
+  }
+  random.draw(p.admit_ms, 100, 10'000);
+
   // What a case may wait for: the deadline of a lease on a slot that hangs, an upload that is never
   // finished, the deaths that put a case into quarantine, and then the work and its messages.
   const std::int64_t deadline_ms = 10 * p.time_limit_ms + 10'000 + margin_ms;
@@ -99,6 +109,8 @@ Params Params::draw(Random& random) {
   p.bound_ms = 2 * deadline_ms + 2 * static_cast<std::int64_t>(p.broker.upload_expiry_ms) +
                8 * (deaths + 4) * round_ms + 4 * p.clients * p.cases_max * (p.work_ms + 20) +
                p.jobs_spread_ms + 60'000;
+  // Results may be taken back once more from every worker, and it waits to be let in again.
+  if (p.mark_every_ms > 0) p.bound_ms += (p.workers + 1) * (p.bound_ms / 4 + p.admit_ms);
   return p;
 }
 

@@ -51,11 +51,18 @@ struct Params {
   std::int64_t slot_fault_every_ms = 0;  // a slot dies, gives up or hangs
   std::int64_t client_every_ms = 0;      // a client is killed, and mostly started again
   std::int64_t jump_every_ms = 0;        // of the wall clock
+  std::int64_t mark_every_ms = 0;        // the operator marks, or unmarks, a job
+  std::int64_t lie_every_ms = 0;         // a worker begins to answer wrong
+  std::int64_t admit_ms = 0;             // at most, until the operator lets a worker in again
+
+  // Workers differ in labels and solver versions, and some jobs mind.
+  bool mixed_fleet = false;
+  std::int64_t control_every_ms = 0;  // the operator drains, resumes or removes workers
 
   // Within this time of the last fault all that was accepted is to be done.
   std::int64_t bound_ms = 0;
 
-  static Params draw(Random& random);
+  static Params draw(Random& random, Random& fleet);
 };
 
 }  // namespace puzzled::sim

@@ -28,9 +28,11 @@ void require(bool holds, int invariant, Text&& text) {
 class Sim {
  public:
   // With `lines_max` > 0 the last so many events are kept as text.
-  Sim(std::uint64_t seed, std::size_t lines_max) : random(seed), lines_max_(lines_max) {}
+  Sim(std::uint64_t seed, std::size_t lines_max)
+      : random(seed), fleet(seed ^ 0xf1ee7f1ee7f1ee7fULL), lines_max_(lines_max) {}
 
   Random random;
+  Random fleet;  // what differs between workers, and the operator: a stream of their own
   std::int64_t now_ms = 0;
   std::uint64_t events = 0;
   std::uint64_t hash = 0;  // of all notes: two runs of a seed have the same

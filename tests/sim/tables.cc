@@ -1,9 +1,11 @@
 #include "tests/sim/tables.h"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <variant>
 
+#include "daemon/broker/runs.h"
 #include "proto/base/digest.h"
 #include "tests/sim/cases.h"
 #include "tests/sim/sim.h"
@@ -33,6 +35,11 @@ const ChunkRow* JobRow::chunk_of(CaseNo case_no) const {
 bool JobRow::is_done(CaseNo case_no) const {
   const ChunkRow* chunk = chunk_of(case_no);
   return chunk != nullptr && chunk->done[case_no.value - chunk->first_case.value];
+}
+
+bool JobRow::has_result(CaseNo case_no) const {
+  const ChunkRow* chunk = chunk_of(case_no);
+  return chunk != nullptr && !chunk->results[case_no.value - chunk->first_case.value].empty();
 }
 
 const JobRow* Tables::find(JobId job) const {
@@ -80,7 +87,8 @@ void Tables::add(const record::InsertChunk& r) {
                         .cases = r.cases,
                         .hash = r.hash,
                         .done = std::vector<bool>(r.cases->count()),
-                        .done_count = 0});
+                        .done_count = 0,
+                        .results = std::vector<std::vector<StoredResult>>(r.cases->count())});
   job.case_count += r.cases->count();
   job.file_count += r.files.size();
   job.digest = wire::fold_digest(job.digest, r.hash);
@@ -99,7 +107,7 @@ void Tables::add(const record::FinishJob& r) {
   JobRow& job = open_row(r.job);
   require(job.sealed && job.done_count == job.case_count, 9,
           [&] { return name(r.job) + " is finished, but not sealed or with open cases"; });
-  job.finished = true;
+  job.finished = job.was_finished = true;
 }
 
 void Tables::add(const record::InsertWorker& r) {
@@ -124,14 +132,25 @@ void Tables::add(const record::InsertResults& r) {
     ++chunk.done_count;
     ++job.done_count;
     const CaseResult& result = r.results.results.at(row.index);
+    chunk.results[index].push_back(
+        {.worker = r.worker, .verdict = result.verdict, .answer = std::string(result.answer)});
     if (result.verdict == Verdict::kInternalError) continue;  // Oracle::check_quarantine
     const std::string_view bytes = case_bytes(*chunk.cases, static_cast<std::uint32_t>(index));
     std::uint64_t answer = 0;
     if (result.answer.size() == sizeof answer) {
       std::memcpy(&answer, result.answer.data(), sizeof answer);
     }
-    require(result.verdict == right_verdict(bytes) && answer == right_answer(bytes), 8,
-            [&] { return text() + " gets the result of another case"; });
+    require(result.verdict == right_verdict(bytes) &&
+                (answer == right_answer(bytes) || is_lie(result.answer, bytes)),
+            8, [&] { return text() + " gets the result of another case"; });
+  }
+  if (r.stretch == 0) return;
+  for (const CaseRun& run : runs_of(r.rows)) {
+    unproven[r.stretch].push_back({.worker = r.worker,
+                                   .job = r.job,
+                                   .chunk_no = run.chunk_no,
+                                   .first_case = run.first,
+                                   .count = run.count});
   }
 }
 
@@ -150,6 +169,108 @@ void Tables::add(const record::RetractAttempt& r) {
   });
 }
 
+void Tables::add(const record::MarkCanary& r) {
+  const auto job = jobs.find(r.job);
+  require(job != jobs.end() && job->second.canary == r.off, 0,
+          [&] { return name(r.job) + " is marked twice, or was not"; });
+  require(r.off || job->second.finished, 0, [&] { return name(r.job) + " is marked, and open"; });
+  job->second.canary = !r.off;
+}
+
+void Tables::add(const record::ForgetStretch& r) {
+  require(unproven.erase(r.stretch) == 1, 0, [&] {
+    return "stretch " + std::to_string(r.stretch) + " is forgotten, but there is none";
+  });
+}
+
+// The old result stays, the case is open again.
+void Tables::add(const record::ReviseResults& r) {
+  const auto job = jobs.find(r.job);
+  require(job != jobs.end() && r.chunk_no < job->second.chunks.size(), 0,
+          [&] { return "results of " + name(r.job) + " are taken back that there never were"; });
+  std::vector<UnprovenRow>& rows = unproven[r.stretch];
+  const auto row = std::ranges::find_if(rows, [&](const UnprovenRow& one) {
+    return one.job == r.job && one.chunk_no == r.chunk_no && one.first_case == r.first_case;
+  });
+  require(row != rows.end() && row->count == r.count, 0,
+          [&] { return "results of " + name(r.job) + " are taken back that were proven"; });
+  ChunkRow& chunk = job->second.chunks[r.chunk_no];
+  for (std::uint32_t i = 0; i < r.count; ++i) {
+    const std::uint64_t index = r.first_case.value + i - chunk.first_case.value;
+    require(chunk.done.at(index) && chunk.results[index].back().worker == row->worker, 8, [&] {
+      return "a result of " + name(r.job) + " is taken back that is another worker's, or not there";
+    });
+    chunk.done[index] = false;
+    // Its charges are of the generation before.
+    std::erase_if(job->second.attempts, [&](const RecoveredAttempt& attempt) {
+      return attempt.case_no.value == r.first_case.value + i;
+    });
+    --chunk.done_count;
+    --job->second.done_count;
+    ++job->second.revised;
+  }
+  rows.erase(row);
+  if (rows.empty()) unproven.erase(r.stretch);
+}
+
+void Tables::add(const record::ReopenJob& r) {
+  const auto job = jobs.find(r.job);
+  require(
+      job != jobs.end() && job->second.finished && job->second.done_count < job->second.case_count,
+      4, [&] { return name(r.job) + " is opened again without a reason"; });
+  job->second.finished = false;
+}
+
+void Tables::add(const record::AdmitWorker& r) {
+  std::erase_if(barred,
+                [&](const Barred& one) { return one.name == r.name || one.host == r.name; });
+}
+
+void Tables::recover_canaries(Recovery& recovery) const {
+  for (const auto& [stretch, rows] : unproven) {
+    recovery.last_stretch = stretch;
+    for (const UnprovenRow& row : rows) {
+      const ChunkRow& chunk = jobs.at(row.job).chunks.at(row.chunk_no);
+      recovery.runs.push_back(
+          {.stretch = stretch,
+           .worker = row.worker,
+           .start_id = workers.at(row.worker),
+           .job = row.job,
+           .chunk_no = row.chunk_no,
+           .chunk_first_case = chunk.first_case,
+           .chunk_case_count = chunk.cases->count(),
+           .first = static_cast<std::uint32_t>(row.first_case.value - chunk.first_case.value),
+           .count = row.count});
+    }
+  }
+  recovery.barred.assign(barred.begin(), barred.end());
+}
+
+event::CanariesLoaded Tables::load_canaries(const LoadCanaries& load) const {
+  const JobRow* job = find(load.job);
+  require(job != nullptr, 0,
+          [&] { return "canaries of " + name(load.job) + ", which is unknown"; });
+  event::CanariesLoaded loaded;
+  loaded.job = load.job;
+  loaded.chunk_no = load.chunk_no;
+  loaded.epoch = load.epoch;
+  if (load.chunk_no >= job->chunks.size()) return loaded;
+  const ChunkRow& chunk = job->chunks[load.chunk_no];
+  loaded.first_case = chunk.first_case;
+  loaded.cases = chunk.cases;
+  for (std::uint32_t i = 0; i < chunk.done.size(); ++i) {
+    if (!chunk.done[i]) continue;
+    const StoredResult& result = chunk.results[i].back();
+    if (result.verdict == Verdict::kCrashed || result.verdict == Verdict::kInternalError) continue;
+    loaded.known.push_back({.index = i,
+                            .verdict = result.verdict,
+                            .has_answer = true,
+                            .answer_bytes = result.answer.size(),
+                            .answer_digest = wire::digest_of(result.answer)});
+  }
+  return loaded;
+}
+
 Recovery Tables::recover() const {
   Recovery recovery;
   recovery.boot = Boot{boot};
@@ -162,6 +283,7 @@ Recovery Tables::recover() const {
     r.sealed = job.sealed;
     r.cancelled = job.cancelled;
     r.finished = job.finished;
+    r.canary = job.canary;
     r.created_ms = job.created_ms;
     r.chunk_count = static_cast<std::uint32_t>(job.chunks.size());
     r.case_count = job.case_count;
@@ -182,6 +304,7 @@ Recovery Tables::recover() const {
       if (!job.is_done(attempt.case_no)) r.attempts.push_back(attempt);
     }
   }
+  recover_canaries(recovery);
   return recovery;
 }
 

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <set>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -13,12 +15,29 @@
 
 namespace puzzled::sim {
 
+struct StoredResult {  // of one generation of a case
+  WorkerNo worker;
+  Verdict verdict = Verdict::kInternalError;
+  std::string answer;
+};
+
 struct ChunkRow {
   CaseNo first_case;
   ChunkCasesPtr cases;
   std::uint64_t hash = 0;
   std::vector<bool> done;
   std::uint32_t done_count = 0;
+  // By case, then by generation. Of a case that is open again the last one is not its result.
+  std::vector<std::vector<StoredResult>> results;
+};
+
+// Results that no good canary has proven.
+struct UnprovenRow {
+  WorkerNo worker;
+  JobId job;
+  ChunkNo chunk_no = 0;
+  CaseNo first_case;
+  std::uint32_t count = 0;
 };
 
 struct JobRow {
@@ -28,6 +47,9 @@ struct JobRow {
   bool sealed = false;
   bool cancelled = false;
   bool finished = false;
+  bool was_finished = false;  // perhaps before results of it were taken back
+  bool canary = false;
+  std::uint64_t revised = 0;
   std::vector<ChunkRow> chunks;
   std::uint64_t case_count = 0;
   std::uint64_t file_count = 0;
@@ -37,6 +59,7 @@ struct JobRow {
 
   [[nodiscard]] const ChunkRow* chunk_of(CaseNo case_no) const;
   [[nodiscard]] bool is_done(CaseNo case_no) const;
+  [[nodiscard]] bool has_result(CaseNo case_no) const;  // perhaps one that was taken back
 };
 
 class Tables {
@@ -44,6 +67,8 @@ class Tables {
   std::uint64_t boot = 0;
   std::map<JobId, JobRow> jobs;
   std::map<WorkerNo, Bytes16> workers;
+  std::map<std::uint64_t, std::vector<UnprovenRow>> unproven;  // by stretch
+  std::deque<Barred> barred;
 
   void apply(const Record& record);  // throws Violation
   [[nodiscard]] const JobRow* find(JobId job) const;
@@ -51,6 +76,7 @@ class Tables {
   // As daemon/store/recovery.cc reads it. The boot number is raised by the caller.
   [[nodiscard]] Recovery recover() const;
   [[nodiscard]] event::ChunkLoaded load(const LoadChunk& load) const;
+  [[nodiscard]] event::CanariesLoaded load_canaries(const LoadCanaries& load) const;
   [[nodiscard]] event::ChunkCompared compare(const CompareChunk& compare) const;
 
  private:
@@ -64,6 +90,13 @@ class Tables {
   void add(const record::InsertResults& r);
   void add(const record::InsertAttempt& r);
   void add(const record::RetractAttempt& r);
+  void add(const record::MarkCanary& r);
+  void add(const record::ForgetStretch& r);
+  void add(const record::ReviseResults& r);
+  void add(const record::ReopenJob& r);
+  void add(const record::BarWorker& r) { barred.push_back(r.barred); }
+  void add(const record::AdmitWorker& r);
+  void recover_canaries(Recovery& recovery) const;
 
   std::map<Bytes16, JobId> by_request_;
 };

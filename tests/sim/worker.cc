@@ -13,6 +13,7 @@ namespace puzzled::sim {
 void Worker::start() {
   if (up()) return;
   ++process_;
+  lies_ = false;
   for (std::size_t i = 0; i < 8; ++i) {
     start_id_[i] = static_cast<std::uint8_t>(process_ >> (8 * i));
   }
@@ -20,10 +21,17 @@ void Worker::start() {
   host::SessionOptions options = params_.session;
   options.slots = static_cast<std::uint32_t>(sim_.random.from_to(1, params_.slots_max));
   options.seed = sim_.random.bits();
-  // The first worker can solve all there is.
+  // The first worker can solve all there is, whatever a job requires.
   offers_.clear();
+  labels_ = {{"zone", "a"}};
+  const char* version = "v1";
+  if (params_.mixed_fleet && number_ != 1) {
+    if (sim_.fleet.one_in(2)) version = "v2";
+    if (sim_.fleet.one_in(2)) labels_ = {{"cpu", "fast"}, {"zone", "b"}};
+    if (sim_.fleet.one_in(4)) labels_.clear();
+  }
   for (const char* puzzle : {"bishops", "duel"}) {
-    if (number_ == 1 || sim_.random.percent(70)) offers_.push_back({puzzle, "fast", "v1"});
+    if (number_ == 1 || sim_.random.percent(70)) offers_.push_back({puzzle, "fast", version});
   }
   sim_.note(10, number_, [&] {
     return "worker " + std::to_string(number_) + ": starts, process " + std::to_string(process_) +
@@ -106,11 +114,12 @@ void Worker::send(const Message& message) {
   auto event = to_broker(message);
   if constexpr (requires { event.start_id; }) {
     event.start_id = start_id_;
-    event.name = "w" + std::to_string(number_);
-    event.host = "here";
+    event.name = name();
+    event.host = "h" + std::to_string(number_);
     event.pid = static_cast<std::uint32_t>(process_);
     event.slots = static_cast<std::uint32_t>(slots_.size());
     event.offers = offers_;
+    event.labels = labels_;
   }
   network_.send(line_, std::move(event));
 }

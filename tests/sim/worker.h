@@ -24,6 +24,10 @@ class Worker : public Endpoint {
   void start();
   void kill();
   void terminate();
+  // Its solvers answer wrong now and then, until the process ends.
+  void begin_lying() { lies_ = up(); }
+  void stop_lying() { lies_ = false; }
+  [[nodiscard]] std::string name() const { return "w" + std::to_string(number_); }
   void disturb_slot();  // one of them dies, gives up its case, or hangs
   [[nodiscard]] const LinePtr& line() const { return line_; }
   [[nodiscard]] bool up() const { return session_ != nullptr; }
@@ -75,9 +79,11 @@ class Worker : public Endpoint {
   std::uint64_t process_ = 0;  // tells this process from earlier ones
   Bytes16 start_id_{};
   std::vector<SolverOffer> offers_;
+  Labels labels_;
   LinePtr line_;
   std::vector<Slot> slots_;
   std::deque<host::Event> events_;  // of slots, for the session
+  bool lies_ = false;
   bool stepping_ = false;
   std::int64_t timer_ms_ = 0;
   std::uint64_t last_run_ = 0;

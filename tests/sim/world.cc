@@ -1,11 +1,26 @@
 #include "tests/sim/world.h"
 
+#include "tests/sim/cases.h"
+
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 
 namespace puzzled::sim {
 namespace {
+
+// A wrong result that was not taken back.
+bool has_lie(const JobRow& job) {
+  for (const ChunkRow& chunk : job.chunks) {
+    for (std::uint32_t i = 0; i < chunk.done.size(); ++i) {
+      if (chunk.done[i] && is_lie(chunk.results[i].back().answer, case_bytes(*chunk.cases, i))) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
 
 constexpr std::uint64_t kLookEvery = 32;  // events, between looks whether all is done
 
@@ -13,7 +28,7 @@ constexpr std::uint64_t kLookEvery = 32;  // events, between looks whether all i
 
 World::World(std::uint64_t seed, Mutation mutation, bool sweeps, std::size_t lines_max)
     : sim_(seed, lines_max),
-      params_(Params::draw(sim_.random)),
+      params_(Params::draw(sim_.random, sim_.fleet)),
       network_(sim_, params_),
       disk_(sim_, params_),
       oracle_(sim_, params_, disk_),
@@ -40,6 +55,7 @@ void World::run(std::uint64_t steps) {
   }
   start_clients();
   begin_faults();
+  if (params_.mark_every_ms > 0) admit_later();
   while (sim_.events < steps && sim_.run_one()) {
   }
   stop_faults();
@@ -74,14 +90,34 @@ void World::begin_faults() {
   every(p.io_error_every_ms, [this] { disk_.fail_next(); });
   every(p.slot_fault_every_ms, [this] { any_worker().disturb_slot(); });
   every(p.client_every_ms, [this] { disturb_client(); });
+  every(p.mark_every_ms, [this] { mark_or_unmark(); });
+  every(p.lie_every_ms, [this] { any_worker().begin_lying(); });
   every(p.jump_every_ms, [this] {
     daemon_.jump_wall(sim_.random.from_to(-1, 1) * sim_.random.scale_from_to(1, 10'000'000));
+  });
+  if (p.control_every_ms > 0) control_workers();
+}
+
+// The operator. Times and choices come from a stream of their own.
+void World::control_workers() {
+  sim_.after(sim_.fleet.from_to(0, 2 * params_.control_every_ms), [this] {
+    if (!faulty_) return;
+    constexpr event::WorkerAction kActions[] = {
+        event::WorkerAction::kDrain, event::WorkerAction::kResume, event::WorkerAction::kRemove};
+    const std::uint64_t action = sim_.fleet.below(std::size(kActions));
+    const std::uint64_t worker = sim_.fleet.below(workers_.size()) + 1;
+    const std::string name = sim_.fleet.one_in(8) ? "" : "w" + std::to_string(worker);
+    sim_.note(33, action, [&] { return "the operator: " + (name.empty() ? "all" : name); });
+    daemon_.control(kActions[action], name);
+    control_workers();
   });
 }
 
 void World::stop_faults() {
   sim_.note(30, 0, [] { return "-- no more faults --"; });
   faulty_ = false;
+  for (const auto& worker : workers_) worker->stop_lying();
+  daemon_.control(event::WorkerAction::kResume, "");
   network_.heal();
   disk_.heal();
   for (std::size_t i = 0; i < clients_.size(); ++i) {
@@ -106,6 +142,34 @@ void World::disturb_client() {
     return;
   }
   sim_.after(sim_.random.from_to(0, params_.restart_ms), [this, at] { clients_[at]->start(); });
+}
+
+// The operator, who sees what is stored.
+void World::mark_or_unmark() {
+  std::vector<std::pair<JobId, bool>> jobs;
+  for (const auto& [id, job] : disk_.committed().jobs) {
+    if (job.finished || job.canary || sim_.random.one_in(8)) jobs.emplace_back(id, job.canary);
+  }
+  if (jobs.empty()) return;
+  const auto [id, canary] = jobs[sim_.random.below(jobs.size())];
+  if (canary && !sim_.random.one_in(3)) return;
+  daemon_.operate(event::MarkCanary{.peer = {}, .request = 0, .job = id, .off = canary});
+}
+
+void World::admit_later() {
+  sim_.after(sim_.random.from_to(0, params_.admit_ms), [this] {
+    if (const auto& barred = disk_.committed().barred; !barred.empty()) {
+      const std::string name = barred[sim_.random.below(barred.size())].name;
+      daemon_.operate(event::AdmitWorker{.peer = {}, .request = 0, .name = name});
+    }
+    // In the end only what is right may be known, else sound workers fail for ever.
+    for (const auto& [id, job] : disk_.committed().jobs) {
+      if (faulty_ || !job.canary || !has_lie(job)) continue;
+      daemon_.operate(event::MarkCanary{.peer = {}, .request = 0, .job = id, .off = true});
+      break;
+    }
+    admit_later();
+  });
 }
 
 LinePtr World::any_line() {

@@ -38,7 +38,10 @@ class World {
   void start_clients();
   void disturb_client();
   void break_line();
+  void mark_or_unmark();
+  void admit_later();
   void partition();
+  void control_workers();
   [[nodiscard]] LinePtr any_line();
   Worker& any_worker() { return *workers_[sim_.random.below(workers_.size())]; }
   [[nodiscard]] bool all_done() const;

@@ -76,6 +76,8 @@ constexpr auto kDefects = std::to_array<Defect>({
      Rule::kLedger, 2, 2},
     {"verdict_unknown", "UPDATE results SET verdict = 77 WHERE id = ((2 << 39) | (1 << 32)) + 2",
      Rule::kResults, 2, 2},
+    {"versions_count", "UPDATE job_versions SET cases = cases + 1 WHERE job = 2", Rule::kLedger, 2},
+    {"versions_missing", "DELETE FROM job_versions WHERE job = 2", Rule::kLedger, 2},
     {"progress_count", "UPDATE progress SET done = done + 1 WHERE id >> 39 = 2", Rule::kLedger, 2},
     {"progress_set", "UPDATE progress SET present = 0 WHERE id >> 39 = 2", Rule::kLedger, 2},
     {"progress_cut", "UPDATE progress SET verdicts = x'0202' WHERE id >> 39 = 2", Rule::kLedger, 2},

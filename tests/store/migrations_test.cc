@@ -96,7 +96,11 @@ TEST_P(MigrationsTest, LosesNothing) {
   ASSERT_EQ(half.open_chunks.size(), 1U);
   ASSERT_EQ(half.attempts.size(), 1U);
   EXPECT_EQ(half.attempts[0].case_no.value, 3U);
+  EXPECT_TRUE(half.spec->require.empty());
+  EXPECT_EQ(half.spec->solver_version, "");
   Reader reader(path, {});
+  const auto row = std::get<query::JobRow>(reader.answer(query::GetJob{{7}}));
+  EXPECT_EQ(row.versions, (std::vector<std::pair<std::string, std::uint64_t>>{{"1", 3}}));
   const auto page = std::get<query::ResultsPage>(reader.answer(
       query::ListResults{.job = {1}, .limit = 100, .verdicts = {}, .label_glob = ""}));
   ASSERT_EQ(page.rows.size(), 14U);

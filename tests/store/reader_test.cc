@@ -54,6 +54,8 @@ TEST_F(ReaderTest, AJobWithAllItsFacts) {
   EXPECT_EQ(row.verdicts[static_cast<std::size_t>(Verdict::kAccepted)], 2U);
   EXPECT_EQ(row.verdicts[static_cast<std::size_t>(Verdict::kTimeLimit)], 1U);
   EXPECT_EQ(row.verdicts[static_cast<std::size_t>(Verdict::kCancelled)], 0U);
+  using Versions = std::vector<std::pair<std::string, std::uint64_t>>;
+  EXPECT_EQ(row.versions, (Versions{{"solver 1", 3}}));
 
   write(*store_, {record::SealJob{.job = {5}, .digest = 1, .sealed_ms = 20},
                   record::CancelJob{.job = {5}, .reason = "no use", .cancelled_ms = 30}});
@@ -64,6 +66,18 @@ TEST_F(ReaderTest, AJobWithAllItsFacts) {
   EXPECT_EQ(row.cancel_reason, "no use");
   EXPECT_EQ(row.done_count, 3U);
   EXPECT_EQ(row.verdicts[static_cast<std::size_t>(Verdict::kCancelled)], 1U);
+}
+
+TEST_F(ReaderTest, CountsResultsBySolverVersion) {
+  record::InsertResults newer = insert_results(5, {{.case_no = 1}, {.case_no = 4}});
+  newer.solver_version = "solver 2";
+  write(*store_, {insert_job(5, "n"), insert_worker(1), insert_chunk(5, 0, 1, 4, 1, {{"a", 1, 4}}),
+                  insert_results(5, {{.case_no = 2}}), newer});
+  write(*store_, {insert_results(5, {{.case_no = 3}}), insert_job(6, "other")});
+  using Versions = std::vector<std::pair<std::string, std::uint64_t>>;
+  EXPECT_EQ(ask<query::JobRow>(query::GetJob{{5}}).versions,
+            (Versions{{"solver 1", 2}, {"solver 2", 2}}));
+  EXPECT_TRUE(ask<query::JobRow>(query::GetJob{{6}}).versions.empty());
 }
 
 TEST_F(ReaderTest, JobsNewestFirstInPages) {

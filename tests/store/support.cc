@@ -48,6 +48,8 @@ record::InsertJob insert_job(std::uint64_t job, const std::string& name) {
   spec->solver = "staircase";
   spec->priority = -7;
   spec->limits = {.time_limit_us = 1, .memory_limit_bytes = 2, .answer_bytes_max = 3};
+  spec->require = {{"gpu", "a100 = big"}, {"os", "línux"}};
+  spec->solver_version = "7";
   return {.job = {job},
           .request_id = bytes16(static_cast<std::uint8_t>(job)),
           .spec = std::move(spec),

@@ -43,6 +43,14 @@ std::optional<Frame> frame_at_front(std::string_view bytes) {
   return frame;
 }
 
+void append_frame(std::string_view body, std::string& out) {
+  out.push_back(static_cast<char>(kLongFlag));
+  for (int shift = 56; shift >= 0; shift -= 8) {
+    out.push_back(static_cast<char>(std::uint64_t{body.size()} >> shift));
+  }
+  out.append(body);
+}
+
 sockaddr_un address_of(const std::filesystem::path& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -59,8 +67,12 @@ int new_socket() {
 
 }  // namespace
 
-FrameProxy::FrameProxy(const std::filesystem::path& front, std::filesystem::path back, Rule rule)
-    : back_(std::move(back)), rule_(std::move(rule)), listener_(new_socket()) {
+FrameProxy::FrameProxy(const std::filesystem::path& front, std::filesystem::path back, Rule rule,
+                       Rewrite rewrite)
+    : back_(std::move(back)),
+      rule_(std::move(rule)),
+      rewrite_(std::move(rewrite)),
+      listener_(new_socket()) {
   const sockaddr_un address = address_of(front);
   std::array<int, 2> ends{};
   if (::bind(listener_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
@@ -165,7 +177,13 @@ void FrameProxy::pass_frames(Link& link, Stream& stream, Way way) {
       link.broken = true;
       return;
     }
-    if (fate != Fate::kLose) stream.out.append(whole);
+    if (rewrite_ && !frame->command && fate != Fate::kLose) {
+      for (const std::string& body : rewrite_(way, whole.substr(frame->header))) {
+        append_frame(body, stream.out);
+      }
+    } else if (fate != Fate::kLose) {
+      stream.out.append(whole);
+    }
     if (fate == Fate::kTwice) stream.out.append(whole);
     rest.remove_prefix(whole.size());
   }

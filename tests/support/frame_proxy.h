@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 namespace puzzled::testing {
 
@@ -21,8 +22,12 @@ class FrameProxy {
   // Asked for each message, on the proxy's own thread, with the number of its connection (from 0).
   using Rule = std::function<Fate(Way way, int connection, std::string_view message)>;
 
+  // What takes the place of a message that is passed on; none, one or several.
+  using Rewrite = std::function<std::vector<std::string>(Way way, std::string_view message)>;
+
   // Listens at `front`, and connects to `back` for each connection that comes in; both are paths.
-  FrameProxy(const std::filesystem::path& front, std::filesystem::path back, Rule rule);
+  FrameProxy(const std::filesystem::path& front, std::filesystem::path back, Rule rule,
+             Rewrite rewrite = {});
   ~FrameProxy();
   FrameProxy(const FrameProxy&) = delete;
   FrameProxy& operator=(const FrameProxy&) = delete;
@@ -51,6 +56,7 @@ class FrameProxy {
 
   std::filesystem::path back_;
   Rule rule_;
+  Rewrite rewrite_;
   int listener_ = -1;
   int stop_read_ = -1;
   int stop_write_ = -1;

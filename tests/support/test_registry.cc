@@ -112,6 +112,13 @@ void kill_host(std::string&) {
   spin(*std::make_unique<std::string>());
 }
 
+// Once the marker file exists: a machine that has begun to calculate wrong.
+void solve_or_lie(std::string_view instance, std::string& answer) {
+  bishops::solve_staircase(instance, answer);
+  const char* path = std::getenv(kMarkerVariable);
+  if (path != nullptr && ::access(path, F_OK) == 0) answer_wrong(answer);
+}
+
 void solve_slowly(std::string_view instance, std::string& answer) {
   bishops::solve_staircase(instance, answer);
   nap(5'000'000);
@@ -126,8 +133,10 @@ void solve_busily(std::string_view instance, std::string& answer) {
 
 Puzzle make_test_bishops() {
   Puzzle puzzle = bishops::puzzle();
+  const char* given = std::getenv(kVersionVariable);
+  const std::string_view version = given != nullptr ? given : "test";
   const auto add = [&](std::string_view name, std::string_view summary, auto* function) {
-    puzzle.solvers.push_back({name, "test", summary, function});
+    puzzle.solvers.push_back({name, version, summary, function});
   };
   add("crash", "raises SIGSEGV", solve<crash>);
   add("crash-abort", "calls abort()", solve<crash_abort>);
@@ -143,6 +152,7 @@ Puzzle make_test_bishops() {
   add("big-answer", "gives an answer of 17 MiB", solve<answer_big>);
   add("wrong", "gives a wrong answer", solve<answer_wrong>);
   add("kill-host", "kills the worker with SIGKILL", solve<kill_host>);
+  add("liar", "right, until the marker file exists: then always wrong", solve_or_lie);
   add("slow", "right, but every case takes 5 ms off the CPU", solve_slowly);
   add("busy", "right, but every case takes 2 ms of CPU time", solve_busily);
   return puzzle;

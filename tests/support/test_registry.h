@@ -9,7 +9,10 @@ namespace puzzled {
 
 inline constexpr std::uint32_t kTroubleBishops = 13;
 
-// Environment variable with the path of the file by which "crash-once" knows that it has crashed.
+// Environment variable with the path of the file by which "crash-once" knows that it has crashed,
+// and "liar" that it is to answer wrong.
 inline constexpr const char* kMarkerVariable = "PUZZLED_TEST_MARKER";
+// The version of the test solvers; "test" without it.
+inline constexpr const char* kVersionVariable = "PUZZLED_TEST_SOLVER_VERSION";
 
 }  // namespace puzzled

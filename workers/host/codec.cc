@@ -34,6 +34,11 @@ void fill(const Identity& identity, const message::Ready& m, proto::FromWorker& 
       offer.set_version(std::string(solver.version));
     }
   }
+  for (const Label& label : identity.labels) {
+    proto::Label& to = *ready.add_labels();
+    to.set_key(label.key);
+    to.set_value(label.value);
+  }
   ready.set_boot(number(m.boot));
   for (const LeaseId lease : m.leases) ready.add_leases(number(lease));
 }
@@ -121,6 +126,10 @@ std::variant<Event, std::string> decode_frame(std::string_view frame) {
   proto::ToWorker in;
   const wire::DecodeError error =
       wire::decode(frame, wire::Role::kBroker, wire::kMessageBytesMax + wire::kHeaderBytes, in);
+  if (error == wire::DecodeError::kOtherVersion) {
+    return event::Refused{wire::describe_skew(frame, "the daemon",
+                                              "this worker (puzzle-worker " PUZZLED_VERSION ")")};
+  }
   if (error != wire::DecodeError::kNone) return std::string(wire::describe(error));
   switch (in.body_case()) {
     case proto::ToWorker::kWelcome:

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "proto/base/labels.h"
 #include "workers/host/session_types.h"
 
 namespace puzzled::host {
@@ -20,12 +21,14 @@ struct Identity {
   std::uint32_t pid = 0;
   std::uint32_t slots = 1;
   std::string version;
+  Labels labels;
 };
 
 // The frame for a message. Offers are those of all_puzzles().
 std::string encode_message(const Identity& identity, const Message& message);
 
-// The event of a broker's frame, or one printable sentence that says what is wrong with it.
+// The event of a broker's frame, or one printable sentence that says what is wrong with it. A frame
+// of a version that this worker does not work with is a Refused.
 // A Dispatch is checked: its case count and limits are as the contract says.
 std::variant<Event, std::string> decode_frame(std::string_view frame);
 

@@ -24,6 +24,7 @@ constexpr int kReconnectMs = 50;         // ZeroMQ's own attempts on one socket
 constexpr int kReconnectMaxMs = 1'000;
 constexpr int kFramesAtOnce = 256;  // read before slots get their turn
 constexpr std::int64_t kNsPerMs = 1'000'000;
+constexpr wire::Version kLabelsSince{1, 1};
 
 std::int64_t now_ms() { return monotonic_ns() / kNsPerMs; }
 
@@ -186,11 +187,18 @@ void Host::read_socket() {
     if (!socket_.recv(frame, zmq::recv_flags::dontwait)) return;
     auto decoded = decode_frame(frame.to_string_view());
     if (const auto* event = std::get_if<Event>(&decoded)) {
+      warn_of_old_daemon(*wire::version_of(frame.to_string_view()));
       step(*event);
     } else {
       spdlog::error("a message from the daemon was ignored: {}", std::get<std::string>(decoded));
     }
   }
+}
+
+void Host::warn_of_old_daemon(wire::Version daemon) {
+  if (options_.identity.labels.empty() || daemon >= kLabelsSince || told_old_daemon_) return;
+  told_old_daemon_ = true;
+  spdlog::warn("the daemon is too old for --label: it has no jobs that require one");
 }
 
 void Host::flush() {

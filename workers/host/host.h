@@ -12,6 +12,7 @@
 
 #include "proto/base/keys.h"
 #include "proto/curve.h"
+#include "proto/wire.h"
 #include "workers/host/codec.h"
 #include "workers/host/session.h"
 #include "workers/host/slot.h"
@@ -61,13 +62,15 @@ class Host {
   void open_socket();
   void close_socket(int linger_ms);
   void flush();
+  void warn_of_old_daemon(wire::Version daemon);
   void check_slots();
 
   HostOptions options_;
   zmq::context_t context_;
-  zmq::socket_t socket_;                  // empty while there is no connection
-  SocketEvents events_;                   // of the socket, while there is one
-  bool told_failure_ = false;             // a failed handshake is logged once a socket
+  zmq::socket_t socket_;       // empty while there is no connection
+  SocketEvents events_;        // of the socket, while there is one
+  bool told_failure_ = false;  // a failed handshake is logged once a socket
+  bool told_old_daemon_ = false;
   std::int64_t alive_ns_ = Slot::kNever;  // when a watchdog is told that the loop turns
   bool connecting_ = false;               // Connected is still to be told
   std::deque<std::string> outbox_;        // frames that the socket did not take yet

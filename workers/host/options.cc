@@ -32,7 +32,8 @@ the clients' endpoint, and the workers' one beside it is used.
 
 Examples:
   puzzle-worker                                  all cores, the daemon of this user
-  puzzle-worker --endpoint tcp://broker:7401 --slots 8 --idle-timeout 10m)";
+  puzzle-worker --endpoint tcp://broker:7401 --slots 8 --idle-timeout 10m
+  puzzle-worker --label cpu=zen4 --label memory=large   for "puzzlectl submit --require")";
 
 std::string host_name() {
   std::array<char, 256> name{};
@@ -53,6 +54,16 @@ int usage_error(const std::string& text) {
 
 std::string check_duration(const std::string& text) {
   return parse_duration_us(text) ? "" : "expected a duration such as 500ms, 10s or 5m";
+}
+
+std::optional<std::string> read_labels(const std::vector<std::string>& texts, Labels& labels) {
+  for (const std::string& text : texts) {
+    auto label = parse_label(text);
+    if (auto* wrong = std::get_if<std::string>(&label)) return std::move(*wrong);
+    auto wrong = add_label(labels, std::get<Label>(std::move(label)), kWorkerLabelsMax);
+    if (wrong) return wrong;
+  }
+  return std::nullopt;
 }
 
 std::optional<int> check(Options& options, const std::string& key_file,
@@ -92,6 +103,7 @@ std::optional<int> parse_options(int argc, char** argv, Options& options) {
                  "The daemon's worker endpoint, ipc:///PATH or tcp://HOST:PORT "
                  "(default: that of this user's daemon)")
       ->envname("PUZZLED_WORKER_ENDPOINT");
+  std::vector<std::string> labels;
   std::string key_file;
   std::string server_key;
   app.add_option("--key", key_file, "Your .key file, for a daemon's encrypted tcp:// endpoint")
@@ -103,6 +115,11 @@ std::optional<int> parse_options(int argc, char** argv, Options& options) {
   app.add_option("--slots", options.slots, "Cases solved at the same time (default: one a core)")
       ->check(CLI::Range(1U, kSlotsMax));
   app.add_option("--name", options.name, "Shown in lists of workers (default: HOST-PID)");
+  app.add_option("--label", labels,
+                 "What this machine is or has, for jobs that require it; repeatable")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_option("--idle-timeout", idle, "End after so long without work, e.g. 10m (0: never)")
       ->check(check_duration);
   app.add_option("--give-up-after", give_up,
@@ -125,6 +142,9 @@ std::optional<int> parse_options(int argc, char** argv, Options& options) {
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return app.exit(e);
     return usage_error(e.what());
+  }
+  if (const auto wrong = read_labels(labels, options.labels)) {
+    return usage_error("--label " + *wrong);
   }
   options.idle_timeout_ms = static_cast<std::int64_t>(*parse_duration_us(idle) / 1000);
   options.give_up_after_ms = static_cast<std::int64_t>(*parse_duration_us(give_up) / 1000);

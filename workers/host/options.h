@@ -6,6 +6,7 @@
 #include <string>
 
 #include "proto/base/keys.h"
+#include "proto/base/labels.h"
 
 namespace puzzled::host {
 
@@ -15,7 +16,8 @@ struct Options {
   std::string endpoint;           // of the broker's worker socket; never empty after parsing
   std::optional<CurveKeys> keys;  // for a tcp endpoint; none: not encrypted
   std::uint32_t slots = 1;
-  std::string name;                   // for people; at most wire::kNameBytesMax bytes
+  std::string name;  // for people; at most wire::kNameBytesMax bytes
+  Labels labels;
   std::int64_t idle_timeout_ms = 0;   // 0: never
   std::int64_t give_up_after_ms = 0;  // 0: never
   int exit_with_parent_fd = -1;       // -1: none

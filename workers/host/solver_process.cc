@@ -49,13 +49,18 @@ class SpawnRules {
     ::posix_spawn_file_actions_adddup2(&actions_, memory_fd, kChildMemoryFd);
     ::posix_spawn_file_actions_adddup2(&actions_, socket_fd, kChildSocketFd);
     ::posix_spawnattr_init(&attributes_);
-    // A group of its own: what a terminal sends to ours must not look like a crash. The signals
-    // that the host blocks or ignores are as usual.
-    sigset_t none;
+    // What others send to ask the worker to end (a terminal to its group; Slurm, systemd or a
+    // container's end to every process they find) must not look like a crash: the process has a
+    // group of its own, and such signals wait until the host ends it. Blocked, not ignored, so that
+    // they never find it before it could say so. The rest is as usual.
+    sigset_t ask_to_end;
     sigset_t all;
-    ::sigemptyset(&none);
+    ::sigemptyset(&ask_to_end);
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2}) {
+      ::sigaddset(&ask_to_end, signal);
+    }
     ::sigfillset(&all);
-    ::posix_spawnattr_setsigmask(&attributes_, &none);
+    ::posix_spawnattr_setsigmask(&attributes_, &ask_to_end);
     ::posix_spawnattr_setsigdefault(&attributes_, &all);
     ::posix_spawnattr_setpgroup(&attributes_, 0);
     ::posix_spawnattr_setflags(

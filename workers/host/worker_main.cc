@@ -56,6 +56,7 @@ Identity make_identity(const Options& options) {
   if (::gethostname(host.data(), host.size() - 1) == 0) identity.host = host.data();
   identity.pid = static_cast<std::uint32_t>(::getpid());
   identity.slots = options.slots;
+  identity.labels = options.labels;
   identity.version = PUZZLED_VERSION;
   return identity;
 }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -55,6 +56,29 @@ TEST_F(KeyFiles, ASecretThatOthersCanReadIsRefused) {
     const std::string path = write("a.key", key_file_text("a", {kKeyA, kKeyB}), mode);
     EXPECT_NE(error_of(read_key_file(path)).find("chmod 600"), std::string::npos) << mode;
   }
+}
+
+// A cluster hands a secret to a process without privileges as a file of root's that its group may
+// read; nobody else may.
+TEST_F(KeyFiles, ASecretOfRootsMayBeForAGroupOfOurs) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can make a file of root's";
+  constexpr uid_t kNobody = 65534;
+  ::chmod(folder_.c_str(), 0755);
+  const auto error_as_nobody = [&](mode_t mode, uid_t owner) {
+    const std::string path = write("a.key", key_file_text("a", {kKeyA, kKeyB}), mode);
+    EXPECT_EQ(::chown(path.c_str(), owner, kNobody), 0);
+    EXPECT_EQ(::setegid(kNobody), 0);
+    EXPECT_EQ(::seteuid(kNobody), 0);
+    const std::string error = error_of(read_key_file(path));
+    EXPECT_EQ(::seteuid(0), 0);
+    EXPECT_EQ(::setegid(0), 0);
+    std::filesystem::remove(path);
+    return error;
+  };
+  EXPECT_EQ(error_as_nobody(0440, 0), "");
+  EXPECT_NE(error_as_nobody(0444, 0).find("others can read"), std::string::npos);
+  EXPECT_NE(error_as_nobody(0460, 0).find("others can read"), std::string::npos);
+  EXPECT_NE(error_as_nobody(0440, kNobody).find("others can read"), std::string::npos);
 }
 
 TEST_F(KeyFiles, WhatIsNoKeyFileIsSaidSo) {

@@ -1,0 +1,280 @@
+#include "client/scaler/options.h"
+
+#include <fmt/format.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+
+#include "client/failure.h"
+#include "proto/base/paths.h"
+#include "proto/base/printable.h"
+#include "proto/base/units.h"
+
+extern "C" char** environ;
+
+namespace puzzled::scaler {
+namespace {
+
+constexpr std::uint32_t kWorkersMax = 100'000;
+constexpr std::uint32_t kSlotsMax = 1'024;  // of puzzle-worker --slots
+constexpr std::size_t kFleetBytesMax = 64;
+// Where `cmake --install` puts the script, from the folder of the programs.
+constexpr const char* kInstalledScript = "../share/puzzled/slurm/worker.sbatch";
+
+constexpr const char* kFooter = R"(
+It asks the daemon how many slots its open cases want, and Slurm which workers there
+are, and submits or ends array tasks until they fit. It keeps nothing itself: it can be
+stopped and started at any time, and its workers go on.
+
+Exit codes: 0 ended by a signal, or --once went well; 2 usage; 3 the daemon cannot be
+reached, 4 refused by the daemon, 5 Slurm cannot be asked or refused (of --once; else it
+tries again); 70 a bug of ours.
+
+Signals: SIGTERM and SIGINT end it; workers go on. SIGHUP ends a pause that failures
+caused.
+
+Environment: PUZZLED_ENDPOINT, PUZZLED_KEY and PUZZLED_SERVER_KEY for the options
+--endpoint, --key and --server-key.
+
+Examples:
+  puzzle-scaler --max 16 --worker-endpoint tcp://broker:7401 --dry-run --once
+  puzzle-scaler --max 64 --slots-per-worker 8 --endpoint tcp://broker:7400 \
+    --key scaler.key --server-key broker.pub --worker-endpoint tcp://broker:7401 \
+    --worker-key /shared/keys/cluster.key --sbatch-argument=--partition=long)";
+
+struct Texts {  // as typed
+  std::string endpoint, key, server_key;
+  std::string worker_endpoint, worker_key, worker_program, idle_timeout;
+};
+
+int usage_error(const std::string& text) {
+  fmt::print(stderr, "puzzle-scaler: {}\nTry 'puzzle-scaler --help'.\n", text);
+  return client::kExitInvalid;
+}
+
+// An option that is a duration, its default shown as people write it.
+template <class Milliseconds>
+void add_duration(CLI::App& app, const std::string& name, Milliseconds& ms,
+                  const std::string& about) {
+  const auto read = [&ms](const std::string& text) {
+    const auto us = parse_duration_us(text);
+    if (!us || *us < 1'000 || *us / 1'000 > INT32_MAX) {
+      throw CLI::ValidationError(
+          fmt::format("\"{}\" is no duration such as 500ms, 10s or 5m", printable_line(text)));
+    }
+    ms = static_cast<Milliseconds>(*us / 1'000);
+  };
+  const std::string shown = format_duration_us(static_cast<std::uint64_t>(ms) * 1000);
+  app.add_option_function<std::string>(name, read, fmt::format("{} (default {})", about, shown))
+      ->type_name("DURATION");
+}
+
+void add_daemon(CLI::App& app, Texts& texts, Options& options) {
+  app.add_option("--endpoint", texts.endpoint,
+                 "The daemon's client endpoint, ipc:///PATH or tcp://HOST:PORT (default: that of "
+                 "this user's daemon)")
+      ->type_name("ENDPOINT")
+      ->envname("PUZZLED_ENDPOINT");
+  app.add_option("--key", texts.key, "A .key file with the role read, for an encrypted endpoint")
+      ->type_name("FILE")
+      ->envname("PUZZLED_KEY");
+  app.add_option("--server-key", texts.server_key, "That daemon's public key, or its .pub file")
+      ->type_name("KEY")
+      ->envname("PUZZLED_SERVER_KEY");
+  add_duration(app, "--connect-timeout", options.connection.connect_timeout_ms,
+               "How long the daemon may be silent");
+}
+
+void add_scale(CLI::App& app, Options& options) {
+  ScalerOptions& scaler = options.scaler;
+  app.add_option("--min", scaler.min, "Workers to keep even without work (default 0)")
+      ->check(CLI::Range(0U, kWorkersMax));
+  app.add_option("--max", scaler.max, "Never more workers than this")
+      ->check(CLI::Range(1U, kWorkersMax))
+      ->required();
+  app.add_option("--slots-per-worker", scaler.slots_per_worker,
+                 "Cases that a worker solves at a time, and CPUs of its task (default 1)")
+      ->check(CLI::Range(1U, kSlotsMax));
+  add_duration(app, "--slot-work", options.slot_work_ms, "Work for which one more slot is started");
+  add_duration(app, "--interval", options.interval_ms, "Between two looks");
+  add_duration(app, "--shrink-after", scaler.shrink_after_ms,
+               "End workers when there have been too many for so long");
+  add_duration(app, "--join-timeout", scaler.join_timeout_ms,
+               "End a worker that runs and does not come to the daemon");
+  add_duration(app, "--drain-timeout", scaler.drain_timeout_ms,
+               "Kill a worker that was asked to end, after so long");
+}
+
+void add_failures(CLI::App& app, Options& options) {
+  ScalerOptions& scaler = options.scaler;
+  add_duration(app, "--backoff", scaler.backoff_first_ms,
+               "Wait after a failure; twice as long after each that follows");
+  add_duration(app, "--backoff-max", scaler.backoff_max_ms, "But not longer than this");
+  app.add_option("--failures-max", scaler.failures_max,
+                 "Failures in a row that make a pause (default 5)")
+      ->check(CLI::Range(1U, 1000U));
+  add_duration(app, "--pause", scaler.pause_ms, "How long that pause is; then one worker is tried");
+}
+
+void add_slurm(CLI::App& app, Texts& texts, Options& options) {
+  SlurmOptions& slurm = options.slurm;
+  app.add_option("--fleet", slurm.fleet,
+                 "Name of the jobs; other scalers of this user need others (default puzzle-worker)")
+      ->type_name("NAME");
+  app.add_option("--script", slurm.script, "The batch script (default: the installed one)")
+      ->type_name("FILE");
+  app.add_option("--sbatch-argument", slurm.sbatch_arguments,
+                 "One more argument of sbatch, e.g. --sbatch-argument=--partition=long; repeatable")
+      ->type_name("ARGUMENT")
+      ->take_all()
+      ->allow_extra_args(false);
+  add_duration(app, "--engine-timeout", slurm.timeout_ms, "How long a command of Slurm may take");
+  app.add_option("--worker-endpoint", texts.worker_endpoint,
+                 "The daemon's worker endpoint, as the nodes reach it")
+      ->type_name("ENDPOINT")
+      ->required();
+  app.add_option("--worker-key", texts.worker_key,
+                 "The workers' .key file (role work), on the nodes")
+      ->type_name("FILE");
+  app.add_option("--worker-program", texts.worker_program,
+                 "puzzle-worker on the nodes (default: from PATH)")
+      ->type_name("FILE");
+  app.add_option("--idle-timeout", texts.idle_timeout,
+                 "Workers end by themselves after so long without work (default 5m; never "
+                 "if --min is given)")
+      ->type_name("DURATION");
+}
+
+// The fleet's name is a job's name, a part of workers' names, and one argument of a command.
+bool is_fleet_name(const std::string& name) {
+  return !name.empty() && name.size() <= kFleetBytesMax && name.front() != '-' &&
+         std::ranges::all_of(name, [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                  c == '-' || c == '_' || c == '.';
+         });
+}
+
+std::string own_folder() {
+  std::error_code ignored;
+  return std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
+}
+
+std::string user_name() {
+  passwd entry{};
+  passwd* found = nullptr;
+  std::array<char, 4096> buffer{};
+  if (::getpwuid_r(::geteuid(), &entry, buffer.data(), buffer.size(), &found) != 0 ||
+      found == nullptr) {
+    return std::to_string(::geteuid());
+  }
+  return found->pw_name;
+}
+
+std::optional<int> finish_connection(const Texts& texts, Options& options) {
+  client::ConnectionOptions& connection = options.connection;
+  connection.endpoints = texts.endpoint.empty() ? candidate_client_endpoints()
+                                                : std::vector<std::string>{texts.endpoint};
+  connection.patience_ms = connection.connect_timeout_ms;
+  if (const auto error = endpoint_error(connection.endpoints.front(), false)) {
+    return usage_error(
+        fmt::format("--endpoint '{}': {}", printable_line(connection.endpoints.front()), *error));
+  }
+  auto keys = read_curve_keys(texts.key, texts.server_key);
+  if (const auto* error = std::get_if<KeyError>(&keys)) return usage_error(error->text);
+  connection.keys = std::get<std::optional<CurveKeys>>(std::move(keys));
+  return std::nullopt;
+}
+
+std::optional<int> finish_slurm(const Texts& texts, Options& options) {
+  SlurmOptions& slurm = options.slurm;
+  if (const auto error = endpoint_error(texts.worker_endpoint, false)) {
+    return usage_error(
+        fmt::format("--worker-endpoint '{}': {}", printable_line(texts.worker_endpoint), *error));
+  }
+  if (!is_fleet_name(slurm.fleet)) {
+    return usage_error(
+        fmt::format("--fleet '{}': expected 1 to {} of a-z A-Z 0-9 - _ . that do "
+                    "not begin with -",
+                    printable_line(slurm.fleet), kFleetBytesMax));
+  }
+  // Workers that are to stay without work must not end for want of it.
+  const std::string idle_timeout =
+      !texts.idle_timeout.empty() ? texts.idle_timeout : (options.scaler.min > 0 ? "0" : "5m");
+  if (!parse_duration_us(idle_timeout)) {
+    return usage_error(fmt::format("--idle-timeout '{}': expected a duration such as 30s or 5m",
+                                   printable_line(idle_timeout)));
+  }
+  if (slurm.script.empty()) slurm.script = own_folder() + "/" + kInstalledScript;
+  if (::access(slurm.script.c_str(), R_OK) != 0) {
+    return usage_error(fmt::format("the batch script '{}' cannot be read; name it with --script",
+                                   printable_line(slurm.script)));
+  }
+  slurm.slots_per_worker = options.scaler.slots_per_worker;
+  slurm.user = user_name();
+  std::vector<std::string> instead = {"PUZZLED_WORKER_ENDPOINT=" + texts.worker_endpoint,
+                                      "PUZZLED_IDLE_TIMEOUT=" + idle_timeout};
+  if (!texts.worker_key.empty()) {
+    if (texts.server_key.empty()) {
+      return usage_error("--worker-key needs --server-key, the daemon's public key");
+    }
+    // The key itself: a path of this machine may mean nothing on the nodes.
+    auto server_key = read_public_key(texts.server_key);
+    if (const auto* error = std::get_if<KeyError>(&server_key)) return usage_error(error->text);
+    instead.push_back("PUZZLED_KEY=" + texts.worker_key);
+    instead.push_back("PUZZLED_SERVER_KEY=" + std::get<std::string>(server_key));
+  }
+  if (!texts.worker_program.empty()) {
+    instead.push_back("PUZZLED_WORKER_PROGRAM=" + texts.worker_program);
+  }
+  slurm.environment = job_environment(environ, instead);
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<std::string> job_environment(char** own, const std::vector<std::string>& instead) {
+  std::vector<std::string> environment;
+  for (char** entry = own; *entry != nullptr; ++entry) {
+    if (!std::string_view(*entry).starts_with("PUZZLED_")) environment.emplace_back(*entry);
+  }
+  environment.insert(environment.end(), instead.begin(), instead.end());
+  return environment;
+}
+
+std::optional<int> parse_options(int argc, char** argv, Options& options) {
+  CLI::App app("Starts and ends a daemon's workers under Slurm, by the work that is open.",
+               "puzzle-scaler");
+  Texts texts;
+  // A script can add its options to those that it was given.
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  add_daemon(app, texts, options);
+  add_scale(app, options);
+  add_failures(app, options);
+  add_slurm(app, texts, options);
+  app.add_flag("--dry-run", options.dry_run, "Only say what would be done");
+  app.add_flag("--once", options.once, "One look, and what follows from it; then end");
+  app.add_option("--log-level", options.log_level, "How much to say on standard error")
+      ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}))
+      ->capture_default_str();
+  app.set_version_flag("--version", "puzzle-scaler " PUZZLED_VERSION);
+  app.footer(kFooter);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() == 0) return app.exit(e);
+    return usage_error(e.what());
+  }
+  if (options.scaler.min > options.scaler.max) {
+    return usage_error(
+        fmt::format("--min {} is more than --max {}", options.scaler.min, options.scaler.max));
+  }
+  if (const auto code = finish_connection(texts, options)) return code;
+  return finish_slurm(texts, options);
+}
+
+}  // namespace puzzled::scaler

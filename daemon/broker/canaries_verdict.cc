@@ -1,0 +1,265 @@
+// Canaries: who failed one, and what becomes of its results; and what a restart knows of all that.
+#include <algorithm>
+#include <utility>
+
+#include "daemon/broker/canaries.h"
+#include "daemon/broker/jobs.h"
+#include "daemon/broker/sessions.h"
+#include "daemon/broker/window.h"
+#include "proto/base/assert.h"
+
+namespace puzzled::broker {
+namespace {
+
+std::string with_versions(const Barred& barred) {
+  return "version " + (barred.version.empty() ? "unknown" : barred.version) + ", " + barred.puzzle +
+         "/" + barred.solver + " " + barred.solver_version;
+}
+
+}  // namespace
+
+// ---- A failed canary.
+
+void Canaries::convict(Session& session, LaneNo lane, const std::string& why) {
+  ASSERT(session.leases.empty());
+  std::vector<Unproven> results;
+  std::uint64_t cases = 0;
+  for (auto& [no, watched] : session.watched) {
+    for (Stretch& stretch : watched.stretches) {
+      for (const UnprovenRun& run : stretch.runs) {
+        results.push_back({.stretch = stretch.number, .run = run});
+        cases += run.count;
+      }
+    }
+  }
+  session.watched.clear();
+  const Lane& of = core_.queue.lane(lane);
+  Barred barred{.name = session.name,
+                .host = session.host,
+                .version = session.version,
+                .puzzle = of.puzzle,
+                .solver = of.solver,
+                .solver_version = session.solver_version(lane),
+                .barred_ms = core_.step.wall_ms(),
+                .reason = why};
+  core_.step.notice("worker " + session.name + " (" + session.host + ", pid " +
+                    std::to_string(session.pid) + ", " + with_versions(barred) +
+                    ") failed a canary: " + why + ". It is taken out, and " +
+                    std::to_string(cases) +
+                    " of its results are graded again; let it in with "
+                    "'puzzlectl admit'");
+  core_.step.record(record::BarWorker{.barred = barred});
+  barred_.push_back(std::move(barred));
+  while (barred_.size() > core_.options.barred_workers_max) {
+    core_.step.record(record::AdmitWorker{.name = barred_.front().name});
+    const std::string name = barred_.front().name;
+    core_.step.notice("worker " + name +
+                      " is let in again: more workers are barred than the daemon remembers");
+    std::erase_if(barred_, [&](const Barred& one) { return one.name == name || one.host == name; });
+  }
+  // The worker may exit when it hears of it; by then the disk knows why.
+  core_.step.tell_when_durable(session.peer, message::Refused{"it failed a canary: " + why});
+  revise(results);
+}
+
+void Canaries::revise(const std::vector<Unproven>& results) {
+  std::map<JobId, std::vector<Unproven>> by_job;
+  for (const Unproven& result : results) by_job[result.run.job].push_back(result);
+  for (const auto& [id, of_job] : by_job) revise_job(id, of_job);
+}
+
+void Canaries::revise_job(JobId id, const std::vector<Unproven>& results) {
+  if (const auto marked = marked_.find(id); marked != marked_.end()) {
+    unload(marked->second);
+    marked->second.is_done = false;
+  }
+  // Kept: the job is tracked no more once its last run is gone.
+  const std::optional<EndedJob> ended = tracked_.at(id).ended;
+  for (const auto& [stretch, run] : results) {
+    core_.step.record(
+        record::ReviseResults{.job = id,
+                              .chunk_no = run.chunk_no,
+                              .first_case = CaseNo{run.chunk_first_case.value + run.first},
+                              .count = run.count,
+                              .stretch = stretch});
+    untrack(run);
+  }
+  Job* job = core_.jobs->find_open(id);
+  if (job == nullptr) {
+    ASSERT(ended.has_value());
+    if (ended->cancelled) return;  // open cases of a cancelled job are never graded
+    job = &core_.jobs->reopen(id, *ended);
+    if (const auto tracked = tracked_.find(id); tracked != tracked_.end()) {
+      tracked->second.ended.reset();
+    }
+  }
+  for (const auto& [stretch, run] : results) {
+    core_.window->reopen(*job,
+                         {.first_case = run.chunk_first_case,
+                          .chunk_no = run.chunk_no,
+                          .case_count = run.chunk_case_count,
+                          .done_count = run.chunk_case_count,
+                          .bytes = 0},
+                         {.first = run.first, .count = run.count});
+  }
+  core_.window->settle_reopened(*job);
+}
+
+// ---- Workers that come and go.
+
+void Canaries::remember(Session& session) {
+  const bool has_unproven = std::ranges::any_of(
+      session.watched, [](const auto& lane) { return !lane.second.stretches.empty(); });
+  if (!has_unproven) return;
+  Gone gone{.worker = session.worker, .since = ++sequence_, .watched = std::move(session.watched)};
+  // Whoever comes back is tested first.
+  for (auto& [lane, watched] : gone.watched) watched.left = 0;
+  order_.emplace_back(gone.since, session.start_id);
+  gone_[session.start_id] = std::move(gone);
+  session.watched.clear();
+}
+
+void Canaries::welcome_back(Session& session) {
+  const auto it = gone_.find(session.start_id);
+  if (it == gone_.end()) return;
+  if (session.worker.value == 0) {
+    session.worker = it->second.worker;
+    session.recorded = true;  // its results are, and name it
+  }
+  session.watched = std::move(it->second.watched);
+  gone_.erase(it);
+}
+
+bool Canaries::forget_oldest_gone() {
+  while (!order_.empty()) {
+    const auto [since, start_id] = order_.front();
+    order_.pop_front();
+    const auto it = gone_.find(start_id);
+    if (it == gone_.end() || it->second.since != since) continue;  // it came back
+    for (const auto& [lane, watched] : it->second.watched) {
+      for (const Stretch& stretch : watched.stretches) forget(stretch);
+    }
+    gone_.erase(it);
+    return true;
+  }
+  return false;
+}
+
+std::string Canaries::why_barred(const event::WorkerReady& ready) const {
+  for (const Barred& barred : barred_) {
+    if (barred.host != ready.host || barred.version != ready.version) continue;
+    const bool offers = std::ranges::any_of(ready.offers, [&](const SolverOffer& offer) {
+      return offer.puzzle == barred.puzzle && offer.solver == barred.solver &&
+             offer.version == barred.solver_version;
+    });
+    if (!offers) continue;
+    return "a worker of this host (" + with_versions(barred) +
+           ") failed a canary: " + barred.reason +
+           "; the operator can let it in with 'puzzlectl "
+           "admit', another version may come by itself";
+  }
+  return {};
+}
+
+void Canaries::admit(const event::AdmitWorker& request) {
+  const std::uint64_t count = std::erase_if(barred_, [&](const Barred& barred) {
+    return barred.name == request.name || barred.host == request.name;
+  });
+  if (count > 0) core_.step.record(record::AdmitWorker{.name = request.name});
+  core_.step.reply_when_durable(
+      request.peer, message::WorkerAdmitted{.request = request.request, .count = count});
+}
+
+// ---- Restarts and checks.
+
+void Canaries::recover(const Recovery& recovery) {
+  last_stretch_ = recovery.last_stretch;
+  barred_.assign(recovery.barred.begin(), recovery.barred.end());
+  const auto job_of = [&](JobId id) -> const RecoveredJob& {
+    const auto it = std::ranges::lower_bound(recovery.jobs, id, {}, &RecoveredJob::job);
+    ASSERT(it != recovery.jobs.end() && it->job == id);
+    return *it;
+  };
+  for (const RecoveredJob& job : recovery.jobs) {
+    if (!job.canary || job.cancelled) continue;
+    const LaneNo lane = core_.queue.lane_of(job.spec->puzzle, job.spec->solver);
+    add(job.job, lane, job.chunk_count).is_done = job.finished;
+  }
+  for (const RecoveredRun& from : recovery.runs) {
+    const RecoveredJob& job = job_of(from.job);
+    const LaneNo lane = core_.queue.lane_of(job.spec->puzzle, job.spec->solver);
+    if (!is_watched(lane)) {
+      if (leftovers_.empty() || leftovers_.back() != from.stretch)
+        leftovers_.push_back(from.stretch);
+      continue;
+    }
+    Gone& gone = gone_[from.start_id];
+    if (gone.since == 0) {
+      gone.since = ++sequence_;
+      gone.worker = from.worker;
+      order_.emplace_back(gone.since, from.start_id);
+    }
+    std::deque<Stretch>& stretches = gone.watched[lane].stretches;
+    if (stretches.empty() || stretches.back().number != from.stretch) {
+      stretches.push_back({.number = from.stretch, .runs = {}});
+    }
+    track(stretches.back(), {.job = from.job,
+                             .chunk_no = from.chunk_no,
+                             .chunk_first_case = from.chunk_first_case,
+                             .chunk_case_count = from.chunk_case_count,
+                             .first = from.first,
+                             .count = from.count});
+    if (job.finished || job.cancelled) {
+      tracked_[from.job].ended = EndedJob{.request_id = job.request_id,
+                                          .spec = job.spec,
+                                          .cancelled = job.cancelled,
+                                          .chunk_count = job.chunk_count,
+                                          .case_count = job.case_count,
+                                          .file_count = job.file_count,
+                                          .digest = job.digest};
+    }
+  }
+  recovered_runs_ = runs_;
+}
+
+void Canaries::start() {
+  for (const std::uint64_t stretch : std::exchange(leftovers_, {})) {
+    core_.step.record(record::ForgetStretch{.stretch = stretch});
+  }
+  for (auto& [job, marked] : marked_) ask(marked);
+}
+
+void Canaries::check() const {
+  std::uint64_t runs = 0;
+  std::unordered_map<JobId, std::uint64_t> by_job;
+  const auto count = [&](const WatchedLanes& lanes) {
+    for (const auto& [lane, watched] : lanes) {
+      ASSERT(is_watched(lane) || watched.stretches.empty());
+      std::uint64_t last = 0;
+      for (const Stretch& stretch : watched.stretches) {
+        ASSERT(stretch.number > last && stretch.number <= last_stretch_);
+        last = stretch.number;
+        runs += stretch.runs.size();
+        for (const UnprovenRun& run : stretch.runs) {
+          ++by_job[run.job];
+          ASSERT(run.count > 0 && run.first + run.count <= run.chunk_case_count);
+        }
+      }
+    }
+  };
+  core_.sessions->each([&](const Session& session) { count(session.watched); });
+  for (const auto& [start_id, gone] : gone_) count(gone.watched);
+  ASSERT(runs == runs_ && by_job.size() == tracked_.size());
+  for (const auto& [job, tracked] : tracked_) {
+    ASSERT(by_job.at(job) == tracked.runs);
+    ASSERT((core_.jobs->find_open(job) == nullptr) == tracked.ended.has_value());
+  }
+  for (const auto& [job, marked] : marked_) {
+    ASSERT((core_.jobs->find_open(job) == nullptr) == marked.is_done);
+    ASSERT(marked.known.empty() || (marked.is_done && marked.cases != nullptr));
+  }
+  ASSERT(runs_ <= std::max<std::uint64_t>(core_.options.unproven_runs_max, recovered_runs_));
+  ASSERT(barred_.size() <= std::max<std::size_t>(core_.options.barred_workers_max, 1));
+}
+
+}  // namespace puzzled::broker
