@@ -18,7 +18,8 @@ std::string name(const CaseKey& key) {
 
 }  // namespace
 
-bool LeaseFacts::is_live() const { return !may_end && std::ranges::find(open, true) != open.end(); }
+bool LeaseFacts::is_open() const { return std::ranges::find(open, true) != open.end(); }
+bool LeaseFacts::is_live() const { return !may_end && is_open(); }
 
 void Oracle::daemon_started(Boot boot) {
   boot_ = boot;
@@ -101,7 +102,9 @@ template <class Condition>
 void Oracle::end_leases(const Bytes16& start_id, Condition&& condition) {
   for (const LeaseId id : live_) {
     LeaseFacts& lease = leases_.at(id);
-    if (lease.start_id == start_id && condition(id, lease)) lease.may_end = true;
+    if (lease.start_id != start_id || !condition(id, lease)) continue;
+    lease.may_end = true;
+    lease.may_stay = false;
   }
 }
 
@@ -170,7 +173,10 @@ void Oracle::note(const event::WorkerGoodbye& e) {
 // Silence and deadlines end leases without an event of their own. With one lease that is overdue
 // its worker is dropped, and so are all the others.
 void Oracle::note_ends() {
-  std::erase_if(live_, [&](LeaseId id) { return !leases_.at(id).is_live(); });
+  std::erase_if(live_, [&](LeaseId id) {
+    const LeaseFacts& lease = leases_.at(id);
+    return !lease.is_live() && !(lease.may_stay && lease.is_open());
+  });
   for (auto& [start_id, session] : sessions_) {
     if (!session.present) continue;
     if (session.heard_ms + params_.broker.liveness_ms <= sim_.now_ms) {
@@ -314,6 +320,10 @@ void Oracle::note_control(const event::ControlWorkers& control, const Effects& e
         end_leases(start_id, [&](LeaseId id, const LeaseFacts&) {
           return std::ranges::find(session.busy, id, &event::BusySlot::lease) == session.busy.end();
         });
+        for (const LeaseId id : live_) {
+          LeaseFacts& lease = leases_.at(id);
+          if (lease.start_id == start_id && lease.may_end) lease.may_stay = true;
+        }
       }
     }
   }

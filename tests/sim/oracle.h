@@ -40,7 +40,10 @@ struct LeaseFacts {
   bool alone = false;
   bool may_end = false;  // the broker had a reason to take it away
   bool overdue = false;  // it may have one: the oracle does not follow progress
+  // Its worker was drained, and nobody knows whether it had begun: if so, it goes on.
+  bool may_stay = false;
 
+  [[nodiscard]] bool is_open() const;
   [[nodiscard]] bool is_live() const;
 };
 
