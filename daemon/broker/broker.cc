@@ -69,7 +69,10 @@ struct Broker::Impl {
   void on(event::IntakePaused&& e) {
     core.intake_paused = e.reason.empty() ? "submissions are paused" : std::move(e.reason);
   }
-  void on(event::IntakeResumed&&) { core.intake_paused.clear(); }
+  void on(event::IntakeResumed&&) {
+    core.intake_paused.clear();
+    core.intake_resumed_ms = core.step.steady_ms();
+  }
   void on(event::Sweep&& e) { broker::sweep(core, e); }
   void on(event::Tick&&) {}
 

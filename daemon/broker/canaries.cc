@@ -160,7 +160,8 @@ void Canaries::job_ended(const Job& job, bool cancelled) {
 
 void Canaries::repair() {
   for (auto& [job, marked] : marked_) {
-    const std::int64_t waited_ms = core_.step.steady_ms() - marked.asked_ms;
+    const std::int64_t since_ms = std::max(marked.asked_ms, core_.intake_resumed_ms);
+    const std::int64_t waited_ms = core_.step.steady_ms() - since_ms;
     if (!marked.loading || waited_ms < core_.options.load_wait_ms || !core_.intake_paused.empty()) {
       continue;
     }

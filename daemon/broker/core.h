@@ -91,7 +91,8 @@ struct Core {
   Timers timers;
   ReadyQueue queue;
   bool draining = false;
-  std::string intake_paused;  // empty: it is not
+  std::string intake_paused;           // empty: it is not
+  std::int64_t intake_resumed_ms = 0;  // steady; 0: it was never paused
 
   Window* window = nullptr;
   Jobs* jobs = nullptr;

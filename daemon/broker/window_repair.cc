@@ -26,14 +26,14 @@ void Window::repair_chunk(Job& job, OpenChunk& chunk, const LeasedCases& leased)
         {.rule = rule, .job = job.id, .chunk = chunk.chunk_no, .text = std::move(text)});
   };
   const std::int64_t now_ms = core_.step.steady_ms();
+  std::int64_t waited_ms = 0;
   switch (chunk.phase) {
     case OpenChunk::Phase::kLoading:
       // While the disk is full the store answers nothing, and forgets nothing.
-      if (now_ms - chunk.asked_ms < core_.options.load_wait_ms || !core_.intake_paused.empty()) {
-        return;
-      }
-      found(Rule::kStore, "its cases were asked of the store " +
-                              std::to_string((now_ms - chunk.asked_ms) / 1000) + " s ago");
+      waited_ms = now_ms - std::max(chunk.asked_ms, core_.intake_resumed_ms);
+      if (waited_ms < core_.options.load_wait_ms || !core_.intake_paused.empty()) return;
+      found(Rule::kStore,
+            "its cases were asked of the store " + std::to_string(waited_ms / 1000) + " s ago");
       chunk.asked_ms = now_ms;
       job.asked_twice.insert(chunk.chunk_no);
       return core_.step.load({.job = job.id,

@@ -232,9 +232,10 @@ Checked<Event> decode(const proto::MarkCanary& in, const CodecOptions&) {
 }
 
 Checked<Event> decode(const proto::AdmitWorker& in, const CodecOptions&) {
-  if (in.name().size() > wire::kNameBytesMax || !is_printable(in.name())) {
+  const std::string& name = in.name();
+  if (name.empty() || name.size() > wire::kNameBytesMax || !is_printable(name)) {
     return invalid(
-        fmt::format("name: expected the name of a worker, at most {} bytes of printable "
+        fmt::format("name: expected the name of a worker, 1 to {} bytes of printable "
                     "UTF-8",
                     wire::kNameBytesMax));
   }

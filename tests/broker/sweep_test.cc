@@ -188,6 +188,12 @@ TEST_F(SweepTest, WhileTheDiskIsFullNothingIsLate) {
   core_.intake_paused = "no room";
   now_.steady_ms += 10 * core_.options.load_wait_ms;
   EXPECT_TRUE(sweep().empty());
+  // Nor right afterwards: the answer is on its way.
+  core_.intake_paused.clear();
+  core_.intake_resumed_ms = now_.steady_ms;
+  EXPECT_TRUE(sweep().empty());
+  now_.steady_ms += core_.options.load_wait_ms;
+  EXPECT_FALSE(sweep().empty());
 }
 
 TEST_F(SweepTest, WhatTheStoreSaidAndWasNotHeardIsHeard) {

@@ -45,6 +45,18 @@ void check(const event::WaitJob& e, const CodecOptions&) {
 void check(const event::SealJob& e, const CodecOptions&) {
   ASSERT(e.case_count <= codec::kNumberMax && e.file_count <= codec::kNumberMax);
 }
+void check(const event::MarkCanary& e, const CodecOptions&) {
+  ASSERT(e.job.value > 0 && e.job.value <= codec::kNumberMax);
+}
+void check(const event::AdmitWorker& e, const CodecOptions&) {
+  ASSERT(!e.name.empty() && e.name.size() <= wire::kNameBytesMax && codec::is_printable(e.name));
+}
+void check(const event::ControlWorkers& e, const CodecOptions&) {
+  ASSERT(e.all == e.patterns.empty() && e.patterns.size() <= 1'000);
+  for (const std::string& name : e.patterns) {
+    ASSERT(!name.empty() && name.size() <= wire::kNameBytesMax && codec::is_printable(name));
+  }
+}
 template <class Other>
 void check(const Other&, const CodecOptions&) {
   ASSERT(false && "an event that no client can cause");
