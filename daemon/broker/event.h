@@ -129,6 +129,17 @@ enum class WorkerAction : std::uint8_t {  // numbers of proto/client.proto
   kResume = 2,                            // undoes kDrain
   kRemove = 3,                            // kDrain, and the worker ends once its cases are done
 };
+constexpr const char* name_of(WorkerAction action) {
+  switch (action) {
+    case WorkerAction::kDrain:
+      return "drain";
+    case WorkerAction::kResume:
+      return "resume";
+    case WorkerAction::kRemove:
+      return "remove";
+  }
+  return "?";
+}
 struct ControlWorkers {
   PeerId peer;
   std::uint64_t request = 0;

@@ -62,7 +62,7 @@ struct Session {
 };
 
 // All workers of the same lanes. A fleet has few different ones, so dispatching looks at profiles,
-// not at workers: labels that no open job asks for make none.
+// not at workers: labels that no job has asked for make none.
 struct Profile {
   // Reliable ones first, then those with the most room, then the one that has waited longest.
   struct Free {

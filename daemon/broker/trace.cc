@@ -184,9 +184,8 @@ std::string line(const event::WorkerGone& e) {
   return Line("WorkerGone").add("peer", e.peer).str();
 }
 std::string line(const event::ControlWorkers& e) {
-  static constexpr const char* kActions[] = {"?", "drain", "resume", "remove"};
   return from_client("ControlWorkers", e.peer, e.request)
-      .add("action", std::string(kActions[static_cast<std::size_t>(e.action)]))
+      .add("action", std::string(event::name_of(e.action)))
       .add("names", e.patterns)
       .flag("all", e.all)
       .str();

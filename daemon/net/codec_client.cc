@@ -97,6 +97,12 @@ Checked<Event> decode(const proto::OpenJob& in, const CodecOptions& options) {
 constexpr int kNamesMax = 1'000;
 constexpr int kPatternsMax = 20;
 
+std::optional<message::Error> check_worker_name(const char* field, const std::string& name) {
+  if (!name.empty() && name.size() <= wire::kNameBytesMax && is_printable(name)) return {};
+  return invalid(fmt::format("{}: expected the name of a worker, 1 to {} bytes of printable UTF-8",
+                             field, wire::kNameBytesMax));
+}
+
 Checked<Event> decode(const proto::ControlWorkers& in, const CodecOptions&) {
   event::ControlWorkers out;
   if (in.action() < proto::ControlWorkers::DRAIN || in.action() > proto::ControlWorkers::REMOVE) {
@@ -107,10 +113,7 @@ Checked<Event> decode(const proto::ControlWorkers& in, const CodecOptions&) {
   }
   int patterns = 0;
   for (const std::string& name : in.names()) {
-    if (name.empty() || name.size() > wire::kNameBytesMax || !is_printable(name)) {
-      return invalid(fmt::format("names: expected 1 to {} bytes of printable UTF-8 each",
-                                 wire::kNameBytesMax));
-    }
+    if (auto error = check_worker_name("names", name)) return *error;
     if (is_glob(name)) ++patterns;
   }
   if (in.names_size() > kNamesMax || patterns > kPatternsMax) {
@@ -232,13 +235,7 @@ Checked<Event> decode(const proto::MarkCanary& in, const CodecOptions&) {
 }
 
 Checked<Event> decode(const proto::AdmitWorker& in, const CodecOptions&) {
-  const std::string& name = in.name();
-  if (name.empty() || name.size() > wire::kNameBytesMax || !is_printable(name)) {
-    return invalid(
-        fmt::format("name: expected the name of a worker, 1 to {} bytes of printable "
-                    "UTF-8",
-                    wire::kNameBytesMax));
-  }
+  if (auto error = check_worker_name("name", in.name())) return *error;
   event::AdmitWorker out;
   out.name = in.name();
   return out;

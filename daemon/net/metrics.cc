@@ -145,6 +145,8 @@ void add_peers(Text& text, const Metrics& metrics) {
              metrics.load.waiting_queries);
   text.gauge("puzzled_unsent_bytes", "Bytes for peers that read too slowly.",
              metrics.load.unsent_bytes);
+  text.gauge("puzzled_barred_workers", "Workers that failed a canary and are kept out.",
+             metrics.load.barred_workers);
   text.counter("puzzled_refused_handshakes_total",
                "Encrypted connections refused: unknown key, or no encryption.",
                metrics.facts.refused_handshakes);

@@ -18,7 +18,7 @@ namespace puzzled {
 class MetricsEndpoint {
  public:
   struct Options {
-    std::string address;         // as in metrics_address_error(); port 0: any
+    std::string address;         // of parse_metrics_address(); port 0: any
     std::uint32_t timeout_ms{};  // until a request that the loop has not answered fails
   };
   // Listens. Throws Fatal (configuration: that address is not ours, or taken).

@@ -7,10 +7,11 @@ namespace puzzled {
 std::optional<Metrics> MetricsRequest::ask(std::chrono::milliseconds timeout) {
   std::unique_lock lock(mutex_);
   if (closed_) return std::nullopt;
-  // An answer that is under way may be older than this question; the next one is not.
   const std::uint64_t before = answers_;
   asked_ = true;
+  lock.unlock();  // who is woken may answer at once, with locks of its own
   wake_();
+  lock.lock();
   answered_.wait_for(lock, timeout, [&] { return closed_ || answers_ > before; });
   return answers_ > before ? answer_ : std::nullopt;
 }

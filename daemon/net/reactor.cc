@@ -31,6 +31,15 @@ constexpr std::int64_t kQueueOverMs = 1'000;
 
 std::string_view view(const zmq::message_t& frame) { return {frame.data<char>(), frame.size()}; }
 
+// The first ones, and how many there are beyond them: a request may name a thousand.
+std::string some_of(const std::vector<std::string>& names) {
+  constexpr std::size_t kShown = 5;
+  const std::size_t shown = std::min(names.size(), kShown);
+  std::string text = fmt::format("{}", fmt::join(names.begin(), names.begin() + shown, " "));
+  if (names.size() > shown) text += fmt::format(" and {} more", names.size() - shown);
+  return text;
+}
+
 }  // namespace
 
 Reactor::Reactor(zmq::context_t& context, NetOptions options, Parts parts, codec::DaemonFacts facts)
@@ -139,10 +148,10 @@ void Reactor::keep_time() {
   }
   if (at < sweep_ms_) return;
   sweep_ms_ = at + std::min<std::int64_t>(kSweepMs, options_.client_idle_ms);
-  if (refused_connections_ > 0) {
+  if (refused_messages_ > told_refused_messages_) {
     spdlog::warn("{} messages of new connections were refused: there are {} already",
-                 refused_connections_, options_.connections_max);
-    refused_before_ += std::exchange(refused_connections_, 0);
+                 refused_messages_ - told_refused_messages_, options_.connections_max);
+    told_refused_messages_ = refused_messages_;
   }
   std::vector<PeerId> gone;
   clients_.forget_idle(at, options_.client_idle_ms, gone);
@@ -212,13 +221,13 @@ bool Reactor::read_workers() {
       continue;
     }
     if (received == Router::Received::kTooMany) {
-      ++refused_connections_;  // it tries again by itself
+      ++refused_messages_;  // it tries again by itself
       continue;
     }
     ErrorCode code{};
     if (std::string why = refusal_of(*workers_.find(peer), Role::kWork, code); !why.empty()) {
       to_send_.push_back({peer, WorkerMessage(message::Refused{std::move(why)})});
-      step(event::WorkerGone{peer});
+      step(event::WorkerGoodbye{.peer = peer, .reason = kMayNotWork});
       continue;
     }
     // A message of several frames was emptied by the router and cannot be decoded either.
@@ -249,7 +258,7 @@ void Reactor::read_clients() {
       continue;
     }
     if (received == Router::Received::kTooMany) {
-      ++refused_connections_;
+      ++refused_messages_;
       clients_.answer_refused(codec::encode(ClientMessage(message::Error{
           0, ErrorCode::kUnavailable, "the daemon has as many connections as it allows"})));
       continue;
@@ -290,11 +299,8 @@ void Reactor::handle(PeerId peer, Event event) {
       },
       event);
   if (const auto* control = std::get_if<event::ControlWorkers>(&event)) {
-    static constexpr const char* kActions[] = {"?", "drain", "resume", "remove"};
-    spdlog::info("the operator: {} {}", kActions[static_cast<std::size_t>(control->action)],
-                 control->all
-                     ? "all workers"
-                     : printable_line(fmt::format("{}", fmt::join(control->patterns, " "))));
+    spdlog::info("the operator asks: {} {}", event::name_of(control->action),
+                 control->all ? "all workers" : printable_line(some_of(control->patterns)));
   }
   step(std::move(event));
 }

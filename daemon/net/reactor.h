@@ -151,8 +151,11 @@ class Reactor {
   std::int64_t queue_over_since_ = 0;  // steady; the store's queue is over its limit; 0: it is not
   std::string store_pause_;            // why the store takes nothing; empty: it does
   std::string queue_pause_;            // likewise, because its queue is too long
-  std::uint64_t refused_connections_ = 0;  // since they were last logged
-  std::uint64_t refused_before_ = 0;       // those before that
+  // Why a worker whose key may no longer work is out at once, and at no cost: it did not fall
+  // silent, which would be waited for and charged.
+  static constexpr const char* kMayNotWork = "its key may not work";
+  std::uint64_t refused_messages_ = 0;       // of connections beyond the limit
+  std::uint64_t told_refused_messages_ = 0;  // those in the log
 };
 
 }  // namespace puzzled

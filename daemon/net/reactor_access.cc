@@ -46,14 +46,18 @@ void Reactor::reload_access(Access::Reload when) {
     case Access::Reloaded::kDone:
       break;
   }
-  // Their connections linger until they speak again, and are then answered REVOKED.
+  // Their connections linger until they speak again, and are then refused.
+  const auto may_not_work = [this](const std::string& key) {
+    return parts_.access->judge(key, Role::kWork) != Access::Judgement::kAllowed;
+  };
   const auto unlisted = [this](const std::string& key) { return !parts_.access->is_listed(key); };
   std::size_t ended = 0;
-  for (const PeerId peer : workers_.peers_by_key(unlisted)) {
-    // Out at once and at no cost: it is not silence, which would be waited for and charged.
-    step(event::WorkerGoodbye{.peer = peer, .reason = "its key is no longer authorized"});
+  for (const PeerId peer : workers_.peers_by_key(may_not_work)) {
+    ErrorCode code{};
+    std::string why = refusal_of(*workers_.find(peer), Role::kWork, code);
+    step(event::WorkerGoodbye{.peer = peer, .reason = kMayNotWork});
     static_cast<void>(
-        workers_.send(peer, codec::encode(WorkerMessage(message::Refused{kRevoked}))));
+        workers_.send(peer, codec::encode(WorkerMessage(message::Refused{std::move(why)}))));
     if (workers_.find(peer) != nullptr) workers_.forget(peer);
     ++ended;
   }

@@ -90,15 +90,14 @@ codec::DaemonFacts Reactor::facts() const {
 
 void Reactor::answer_metrics() {
   if (parts_.metrics == nullptr || !parts_.metrics->asked()) return;
-  parts_.metrics->answer(
-      {.facts = facts(),
-       .load = load(),
-       .demand = parts_.broker.demand(kSlotWorkMs),
-       .commits = parts_.store.counts(),
-       .is_draining = phase_ != Phase::kRunning,
-       .refused_client_messages = refusals_.total(RefusalLog::Kind::kClient),
-       .refused_worker_messages = refusals_.total(RefusalLog::Kind::kWorker),
-       .refused_connections = refused_before_ + refused_connections_ + refused_connections()});
+  parts_.metrics->answer({.facts = facts(),
+                          .load = load(),
+                          .demand = parts_.broker.demand(kSlotWorkMs),
+                          .commits = parts_.store.counts(),
+                          .is_draining = phase_ != Phase::kRunning,
+                          .refused_client_messages = refusals_.total(RefusalLog::Kind::kClient),
+                          .refused_worker_messages = refusals_.total(RefusalLog::Kind::kWorker),
+                          .refused_connections = refused_messages_ + refused_connections()});
 }
 
 // ---- What goes out.

@@ -50,9 +50,10 @@ Router::Router(zmq::context_t& context, const NetOptions& options, std::uint64_t
               static_cast<std::int64_t>(wire::kMessageBytesMax + wire::kHeaderBytes));
   socket_.set(zmq::sockopt::backlog, 1'024);
   socket_.set(zmq::sockopt::handshake_ivl, 10'000);
-  // Dead TCP peers are found by the kernel within a minute; the liveness of workers has heartbeats
-  // of its own. Not by ZeroMQ's heartbeats: it looks for a timer among those of all connections,
-  // which with ten thousand of them costs more than everything else.
+  // Dead TCP peers, and those that let nothing through, are found by the kernel within a minute;
+  // the liveness of workers has heartbeats of its own. Not by ZeroMQ's heartbeats: it looks for a
+  // timer among those of all connections, which with ten thousand of them costs more than
+  // everything else.
   socket_.set(zmq::sockopt::tcp_keepalive, 1);
   socket_.set(zmq::sockopt::tcp_keepalive_idle, kKeepaliveIdleS);
   socket_.set(zmq::sockopt::tcp_keepalive_intvl, kKeepaliveIntervalS);

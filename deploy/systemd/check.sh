@@ -35,7 +35,7 @@ for target in network-online multi-user sysinit basic shutdown; do
   printf '[Unit]\nDescription=%s\n' "$target" >"$system/$target.target"
 done
 
-# Variables are those of the options, and the worker's own.
+# Variables are those of the daemon's options.
 known=$(sed -n 's/^#\([a-z_]*\) = .*/PUZZLED_\1/p' ../puzzled.example.toml | tr a-z A-Z)
 unknown=$(grep -hoE '^Environment=[^=]*' ./*.service tcp.conf | cut -d= -f2 | grep -vxF "$known" ||
   true)

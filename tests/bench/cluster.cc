@@ -93,7 +93,7 @@ int run(const Options& options) {
   }
   report.add("", fmt::format("W2, {} cases, workers over ipc", workload.cases), median(plain_rates),
              "cases/s");
-  report.add("curve_rate", "the same over TCP with CURVE", median(rates), "cases/s");
+  report.add("", "the same over TCP with CURVE", median(rates), "cases/s");
   report.add("curve_ratio", "TCP with CURVE against ipc", median(ratios), "×",
              Report::Target{Report::Better::kHigher, 0.8});
   report.add("", "the same by CPU time of daemon and workers", median(cpu_ratios), "×");

@@ -31,15 +31,13 @@ struct Job {
   std::uint64_t request_id = 0;
 };
 
-std::uint64_t draw_id(std::mt19937_64& random) { return random(); }
-
 std::vector<Job> draw_jobs(std::mt19937_64& random) {
   std::uniform_real_distribution<double> unit(0, 1);
   std::vector<Job> jobs;
   double left_s = kLoad * kWorkers * kHour;
   while (left_s > 0) {
     const double cases = std::min(kCasesMax, kCasesMin * std::pow(1 - unit(random), -1 / kTail));
-    jobs.push_back({unit(random) * kHour, cases * kCaseS, draw_id(random)});
+    jobs.push_back({unit(random) * kHour, cases * kCaseS, random()});
     left_s -= jobs.back().work_s;
   }
   std::ranges::sort(jobs, {}, &Job::at_s);

@@ -15,6 +15,7 @@ compose() {
     fail "docker-compose $1"
   }
 }
+service=
 trap '(compose down -v -t 1) >/dev/null 2>&1 || true; kill $service 2>/dev/null || true
   rm -rf "$work"' EXIT
 build_images
@@ -40,7 +41,6 @@ say "up, with two workers"
 compose up -d --scale worker=2
 url=http://127.0.0.1:$METRICS_PORT
 eventually "the daemon is ready" http "$url/readyz"
-has_workers() { [ "$(figure "$url" puzzled_workers)" = "$1" ]; }
 eventually "two workers are there" has_workers 2
 
 say "a job"

@@ -69,12 +69,10 @@ start_daemon
 start_worker first
 start_worker second
 eventually "the daemon is ready" http "$url/readyz"
-has_workers() { [ "$(figure "$url" puzzled_workers)" = "$1" ]; }
 eventually "two workers are there" has_workers 2
 cases=20000
 long_test $cases >"$work/long.in"
 job=$(ctl submit bishops "$work/long.in")
-has_done() { [ "$(figure "$url" 'puzzled_results_total{verdict="SOLVED"}')" -gt "$1" ]; }
 eventually "results come" has_done 0
 
 say "a worker is killed, the daemon is stopped and comes back on its volume"

@@ -13,7 +13,7 @@ for program in podman runc; do
   command -v "$program" >/dev/null || skip "$program is not installed (deploy/packages.sh full)"
 done
 
-# Images stay between runs; all that runs is named after this process, and ends with it.
+# Images stay between runs; what runs ends with this process.
 storage=${PUZZLED_CONTAINERS:-/var/tmp/puzzled-containers}
 mkdir -p "$storage"
 work=$(mktemp -d)
@@ -89,6 +89,10 @@ http() {
 }
 # figure URL NAME: the value of one figure of the daemon.
 figure() { http "$1/metrics" | awk -v name="$2" '$1 == name { print $2 }'; }
+
+# For `eventually`; `url` is the daemon's.
+has_workers() { [ "$(figure "$url" puzzled_workers)" = "$1" ]; }
+has_done() { [ "$(figure "$url" 'puzzled_results_total{verdict="SOLVED"}')" -gt "$1" ]; }
 
 # Bishops cases of some milliseconds each: LINES of them.
 long_test() {

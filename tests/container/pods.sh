@@ -27,6 +27,9 @@ cp pods.mjs $modules/
 node $modules/pods.mjs "$work" <"$work/manifests.yaml" >"$work/pods.yaml"
 
 say "pods come up"
+# Their names are those of the manifests: what an earlier run left behind is in the way.
+podman kube down "$work/pods.yaml" >/dev/null 2>&1 || true
+podman volume rm -f data-puzzled >/dev/null 2>&1 || true
 podman network create "$run" >/dev/null
 podman kube play --network "$run" "$work/pods.yaml" >"$work/play.log" 2>&1 || {
   cat "$work/play.log" >&2
@@ -45,7 +48,6 @@ find_broker
 for path in healthz readyz; do
   eventually "/$path answers, as its probe asks" http "$url/$path"
 done
-has_workers() { [ "$(figure "$url" puzzled_workers)" = "$1" ]; }
 eventually "the worker is there" has_workers 1
 
 say "a job"
@@ -59,7 +61,6 @@ printf '8 6\n20 13\n0 0\n' | ctl submit bishops - --wait >/dev/null || fail "no 
 say "they end when they are told to, and well"
 long_test 20000 >"$work/long.in"
 job=$(ctl submit bishops "$work/long.in")
-has_done() { [ "$(figure "$url" 'puzzled_results_total{verdict="SOLVED"}')" -gt "$1" ]; }
 eventually "results come" has_done 2
 worker=$(podman ps --format '{{.Names}}' | grep '^puzzle-worker.*puzzle-worker$')
 podman stop -t 120 "$worker" >/dev/null

@@ -35,7 +35,8 @@ if ! cmp -s checker/package-lock.json "$modules/complete"; then
     skip "npm cannot fetch its packages: $(grep -m 1 'npm error' "$modules/npm.log" || true)"
   cp checker/package-lock.json "$modules/complete"
 fi
-cp checker/*.mjs "$modules/"
+# Another run may be reading them: what is equal stays as it is.
+install -C -m 0644 checker/*.mjs "$modules/"
 flock -u 9
 PROMTOOL=$(command -v promtool || true)
 export PROMTOOL

@@ -56,6 +56,9 @@ class FaultsTest : public EndToEnd {
 // Options of a daemon that notices soon that a worker is gone.
 inline const Arguments kQuick = {"--workers", "0",          "--heartbeat-interval",
                                  "100ms",     "--liveness", "1s"};
+// For tests that do not test silence: it must not come of a busy machine.
+inline const Arguments kPatient = {"--workers", "0",          "--heartbeat-interval",
+                                   "200ms",     "--liveness", "60s"};
 
 // The lines of a bishops file but the last.
 std::vector<std::string> instances_of(const std::string& input);

@@ -10,8 +10,6 @@ namespace puzzled::testing {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
-using ::testing::Not;
 using ::testing::SizeIs;
 
 class ScalerTest : public EndToEnd {

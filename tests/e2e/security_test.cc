@@ -226,6 +226,36 @@ TEST_F(Security, ARevokedKeyIsOutWithinASecond) {
   for (const Json& row : rows) EXPECT_EQ(row.at("attempt"), 1) << "nothing was charged";
 }
 
+TEST_F(Security, AKeyThatMayNoLongerWorkIsOutAtNoCost) {
+  const std::string alice = keygen("alice", "submit");
+  const std::string wendy = keygen("wendy", "work");
+  const std::string walter = keygen("walter", "work");
+  authorize(alice + wendy + walter);
+  // Nobody is gone by silence here.
+  Process daemon = start_secure({"--workers", "0", "--liveness", "10m"});
+  Process first = work_as("wendy");
+  const Ended submitted =
+      as("alice", {"submit", "bishops", "--solver", "busy", file("t.in", bishops_file(1'000))});
+  ASSERT_EQ(submitted.exit_code, 0) << submitted.err;
+  ASSERT_TRUE(eventually([&] {
+    return Json::parse(as("alice", {"status", "1", "--output", "json"}).out).at("done") > 0;
+  }));
+
+  authorize(alice + "read" + wendy.substr(wendy.find(' ')) + walter);
+  daemon.signal(SIGHUP);
+  const auto ended = first.wait(kHang);
+  ASSERT_TRUE(ended);
+  EXPECT_EQ(ended->exit_code, 4);
+  EXPECT_THAT(ended->err, HasSubstr("lacks the role work"));
+
+  const Process second = work_as("walter");
+  EXPECT_EQ(as("alice", {"wait", "1"}).exit_code, 0);
+  const Json rows =
+      Json::parse(as("alice", {"results", "1", "--limit", "1000", "--output", "json"}).out);
+  EXPECT_EQ(rows.size(), 1'000U);
+  for (const Json& row : rows) EXPECT_EQ(row.at("attempt"), 1) << "nothing was charged";
+}
+
 TEST_F(Security, ABrokenListLeavesTheOldOne) {
   authorize(keygen("alice", "submit"));
   Process daemon = start_secure();

@@ -40,12 +40,18 @@ void make_older(proto::ClientRequest& m) {
 }
 void make_older(proto::ClientReply& m) {
   if (m.has_version()) m.mutable_version()->clear_protocol_minor();
-  if (m.has_job_status()) m.mutable_job_status()->clear_versions();
+  if (m.has_job_status()) {
+    m.mutable_job_status()->clear_versions();
+    m.mutable_job_status()->clear_canary();
+    m.mutable_job_status()->clear_revised();
+  }
   if (!m.has_workers_page()) return;
+  m.mutable_workers_page()->clear_barred();
   for (proto::WorkerRow& worker : *m.mutable_workers_page()->mutable_workers()) {
     worker.clear_state();
     worker.clear_labels();
     worker.clear_solver_versions();
+    worker.clear_canaries_passed();
   }
 }
 
@@ -88,7 +94,7 @@ class SkewTest : public FaultsTest {
   }
   // A daemon, a worker and a client whose peers are of another version grade a job.
   void expect_all_works() {
-    Process daemon = start_daemon({"--workers", "0"});
+    Process daemon = start_daemon(kPatient);
     Process worker = start_test_worker();
     const std::string input = bishops_file(100);
     const Ended submitted = skewed({"submit", "bishops", file("a.in", input), "--wait"});
@@ -159,7 +165,8 @@ TEST_F(SkewTest, WhatAnOlderDaemonWouldIgnoreIsRefusedHere) {
   for (const Arguments& arguments :
        {Arguments{"submit", "bishops", input, "--require", "zone=a"},
         Arguments{"submit", "bishops", input, "--solver", "staircase@1"},
-        Arguments{"workers", "drain", "--all"}}) {
+        Arguments{"workers", "drain", "--all"}, Arguments{"canary", "1"},
+        Arguments{"admit", "w"}}) {
     const Ended ended = skewed(arguments);
     EXPECT_EQ(ended.exit_code, 4) << ended.err;
     EXPECT_THAT(ended.err, HasSubstr("protocol 1.0) is too old for"));

@@ -111,6 +111,11 @@ std::vector<proto::ClientRequest> client_requests() {
   add().mutable_list_workers();
   add().mutable_get_version();
   add().mutable_get_demand()->set_slot_work_ms(100);
+  add().mutable_mark_canary()->set_job(1);
+  add().mutable_admit_worker()->set_name("w");
+  proto::ControlWorkers& control = *add().mutable_control_workers();
+  control.set_action(proto::ControlWorkers::DRAIN);
+  control.add_names("w*");
   return all;
 }
 

@@ -7,11 +7,7 @@
 #include "daemon/broker/trace.h"
 
 namespace puzzled::sim {
-namespace {
-
-constexpr PeerId kOperator{1ULL << 60U};  // no connection of the network
-
-}  // namespace
+namespace {}  // namespace
 
 Now Daemon::now() const { return {sim_.now_ms, wall_offset_ms_ + sim_.now_ms}; }
 
@@ -79,17 +75,6 @@ void Daemon::end_if_drained() {
     return;
   }
   crash();
-}
-
-void Daemon::control(event::WorkerAction action, const std::string& worker) {
-  event::ControlWorkers control{
-      .peer = kOperator, .request = ++controls_, .action = action, .patterns = {}, .all = false};
-  if (worker.empty()) {
-    control.all = true;
-  } else {
-    control.patterns = {worker};
-  }
-  step(std::move(control));
 }
 
 // ---- Steps.

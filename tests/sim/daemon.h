@@ -29,8 +29,6 @@ class Daemon {
   void crash();      // comes back by itself
   void terminate();  // drains, then the same
   void jump_wall(std::int64_t ms) { wall_offset_ms_ += ms; }
-  // The operator, by a connection that is gone when the answer comes. An empty name: all workers.
-  void control(event::WorkerAction action, const std::string& worker);
   // The operator asks for something, on a connection of its own for each request.
   template <class Request>
   void operate(Request request) {
@@ -79,12 +77,11 @@ class Daemon {
   Oracle& oracle_;
   Mutant mutant_;
   bool sweeps_;
-  static constexpr std::uint64_t kOperators = 1ULL << 50U;
+  static constexpr std::uint64_t kOperators = 1ULL << 50U;  // no connections of the network
   std::uint64_t operations_ = 0;
   bool lose_next_ = false;
   JobId swept_;
   std::uint64_t findings_ = 0;
-  std::uint64_t controls_ = 0;
 
   std::unique_ptr<Broker> broker_;
   std::uint64_t started_ = 0;  // tells events of this process from those of earlier ones

@@ -12,11 +12,13 @@ namespace {
 constexpr std::int64_t kDispatchIntervals = 2;  // heartbeats in which a dispatch must have arrived
 constexpr std::int64_t kBackstopMs = 10'000;    // ARCHITECTURE.md, *Exact verdicts*
 
+}  // namespace
+
 std::string name(const CaseKey& key) {
   return "case " + std::to_string(key.second.value) + " of job " + std::to_string(key.first.value);
 }
 
-}  // namespace
+std::string lane_of(const JobSpec& spec) { return spec.puzzle + "/" + spec.solver; }
 
 bool LeaseFacts::is_open() const { return std::ranges::find(open, true) != open.end(); }
 bool LeaseFacts::is_live() const { return !may_end && is_open(); }
@@ -368,7 +370,7 @@ void Oracle::check_dispatch(PeerId to, const message::Dispatch& m) {
   LeaseFacts lease;
   lease.start_id = start->second;
   lease.job = m.job;
-  lease.lane = m.spec->puzzle + "/" + m.spec->solver;
+  lease.lane = lane_of(*m.spec);
   lease.attempt = m.attempt;
   lease.alone = m.alone;
   lease.dispatched_ms = sim_.now_ms;

@@ -18,6 +18,9 @@ namespace puzzled::sim {
 
 using CaseKey = std::pair<JobId, CaseNo>;
 
+std::string name(const CaseKey& key);  // for people
+std::string lane_of(const JobSpec& spec);
+
 // A canary in a dispatch, and what was known of it then.
 struct CanaryFacts {
   CaseKey key;

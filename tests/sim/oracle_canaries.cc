@@ -7,15 +7,6 @@
 #include "tests/sim/oracle.h"
 
 namespace puzzled::sim {
-namespace {
-
-std::string name(const CaseKey& key) {
-  return "case " + std::to_string(key.second.value) + " of job " + std::to_string(key.first.value);
-}
-
-std::string lane_of(const JobSpec& spec) { return spec.puzzle + "/" + spec.solver; }
-
-}  // namespace
 
 bool Oracle::lane_has_canaries(const std::string& lane) const {
   return std::ranges::any_of(disk_.submitted().jobs, [&](const auto& job) {
@@ -29,7 +20,6 @@ void Oracle::recover_canaries() {
   for (const auto& [number, rows] : tables.unproven) {
     for (const UnprovenRow& row : rows) {
       const std::string lane = lane_of(*tables.jobs.at(row.job).spec);
-      // The broker forgets these: nobody can be convicted of them any more.
       StretchFacts& stretch = stretches_[number];
       stretch.start_id = tables.workers.at(row.worker);
       stretch.lane = lane;

@@ -98,6 +98,14 @@ void World::begin_faults() {
   if (p.control_every_ms > 0) control_workers();
 }
 
+void World::control(event::WorkerAction action, const std::string& name) {
+  event::ControlWorkers request;
+  request.action = action;
+  request.all = name.empty();
+  if (!request.all) request.patterns = {name};
+  daemon_.operate(std::move(request));
+}
+
 // The operator. Times and choices come from a stream of their own.
 void World::control_workers() {
   sim_.after(sim_.fleet.from_to(0, 2 * params_.control_every_ms), [this] {
@@ -108,7 +116,7 @@ void World::control_workers() {
     const std::uint64_t worker = sim_.fleet.below(workers_.size()) + 1;
     const std::string name = sim_.fleet.one_in(8) ? "" : "w" + std::to_string(worker);
     sim_.note(33, action, [&] { return "the operator: " + (name.empty() ? "all" : name); });
-    daemon_.control(kActions[action], name);
+    control(kActions[action], name);
     control_workers();
   });
 }
@@ -117,7 +125,7 @@ void World::stop_faults() {
   sim_.note(30, 0, [] { return "-- no more faults --"; });
   faulty_ = false;
   for (const auto& worker : workers_) worker->stop_lying();
-  daemon_.control(event::WorkerAction::kResume, "");
+  control(event::WorkerAction::kResume, "");
   network_.heal();
   disk_.heal();
   for (std::size_t i = 0; i < clients_.size(); ++i) {

@@ -42,6 +42,8 @@ class World {
   void admit_later();
   void partition();
   void control_workers();
+  // An empty name: all workers.
+  void control(event::WorkerAction action, const std::string& name);
   [[nodiscard]] LinePtr any_line();
   Worker& any_worker() { return *workers_[sim_.random.below(workers_.size())]; }
   [[nodiscard]] bool all_done() const;
