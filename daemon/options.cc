@@ -145,6 +145,9 @@ void check_together(const DaemonOptions& options) {
     const auto address = parse_metrics_address(options.metrics);
     if (const auto* error = std::get_if<std::string>(&address)) fail("metrics: " + *error);
   }
+  if (options.net.authorized_keys_poll_ms > 0 && options.authorized_keys.empty()) {
+    fail("authorized-keys-poll: there is no list to look at; name it with authorized-keys");
+  }
   if (options.broker.liveness_ms < 2 * options.broker.heartbeat_interval_ms) {
     fail(
         "liveness: expected at least twice the heartbeat-interval, or one lost heartbeat is a "

@@ -42,7 +42,6 @@ const kOptionValues = {
   'authorized-keys-poll': kDuration,
   'drain-timeout': kDuration,
   'give-up-after': kDuration,
-  'idle-timeout': kDuration,
   'log-format': /^(text|json)$/,
   database: /^\/var\/lib\/puzzled\/puzzled\.db$/,
   slots: /^[0-9]+$/,
@@ -249,7 +248,7 @@ function checkPolicy(policy, set) {
   return errors;
 }
 
-const kTriggerFields = ['url', 'format', 'valueLocation', 'targetValue', 'activationTargetValue'];
+const kTriggerFields = ['url', 'format', 'valueLocation', 'targetValue'];
 
 function checkScaledObject(object, set, facts) {
   const { scaleTargetRef: target, triggers } = object.spec;
