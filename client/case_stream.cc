@@ -8,6 +8,7 @@
 #include "client/interrupt.h"
 #include "proto/base/assert.h"
 #include "proto/base/units.h"
+#include "proto/case_view.h"
 #include "proto/wire.h"
 
 namespace puzzled::client {
@@ -92,10 +93,11 @@ FileFacts examine(const Puzzle& puzzle, const TestFile& file, FileDefects& defec
   return {cases.stamp(), cases.answers_stamp(), cases.case_count(), std::move(kept)};
 }
 
-bool CaseStream::next(Chunk& chunk) {
+bool CaseStream::next(Chunk& chunk, bool with_keys) {
   throw_if_interrupted();
   chunk = {};
   std::size_t name_bytes = 0;
+  with_keys = with_keys && puzzle_.add_to_key != nullptr;
   const auto full = [&] {
     return chunk.case_count == wire::kChunkCasesMax ||
            chunk.cases.size() + name_bytes > wire::kChunkBytesSoft;
@@ -106,10 +108,12 @@ bool CaseStream::next(Chunk& chunk) {
       name_bytes += files_[file_].label.size() + kFileNumbersBytes;
     }
     // The first case of a file goes where its name went, however full that chunk is by now.
+    const std::size_t begin = chunk.cases.size();
     if (!take_case(chunk.cases)) {
       close_file();
       continue;
     }
+    if (with_keys) add_key(std::string_view(chunk.cases).substr(begin), chunk.keys);
     ++chunk.case_count;
     ++next_case_;
   }
@@ -155,6 +159,21 @@ bool CaseStream::take_case(std::string& cases) {
   cases.append(kept_.substr(0, size));
   kept_.remove_prefix(size);
   return true;
+}
+
+// A case that cannot be solved has zeros: the daemon looks up nothing for it.
+void CaseStream::add_key(std::string_view entry, std::string& keys) const {
+  AnswerKey key{};
+  const auto view = wire::parse_case(wire::CaseWalker(entry).at(0));
+  ASSERT(view.has_value());
+  if (view->invalid.empty()) {
+    try {
+      answer_key(puzzle_, solver_, view->instance, key);
+    } catch (const InvalidWire&) {
+      key = {};
+    }
+  }
+  keys.append(key.data(), key.size());
 }
 
 void CaseStream::close_file() {

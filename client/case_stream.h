@@ -14,6 +14,7 @@
 #include "client/file_text.h"
 #include "client/test_set.h"
 #include "client/upload.h"
+#include "workers/puzzles/key.h"
 #include "workers/puzzles/puzzle.h"
 
 namespace puzzled::client {
@@ -73,11 +74,11 @@ FileFacts examine(const Puzzle& puzzle, const TestFile& file, FileDefects& defec
 // The second pass. What the first one has kept is not read again.
 class CaseStream : public ChunkSource {
  public:
-  // `facts[i]` belongs to `files[i]`; all must outlive this.
-  CaseStream(const Puzzle& puzzle, const std::vector<TestFile>& files,
+  // `facts[i]` belongs to `files[i]`; all must outlive this. `solver`: by which the job is solved.
+  CaseStream(const Puzzle& puzzle, std::string solver, const std::vector<TestFile>& files,
              const std::vector<FileFacts>& facts)
-      : puzzle_(puzzle), files_(files), facts_(facts) {}
-  bool next(Chunk& chunk) override;
+      : puzzle_(puzzle), solver_(std::move(solver)), files_(files), facts_(facts) {}
+  bool next(Chunk& chunk, bool with_keys) override;
 
  private:
   bool open_next(Chunk& chunk);
@@ -87,7 +88,10 @@ class CaseStream : public ChunkSource {
   void close_file();
   [[noreturn]] void throw_changed() const;
 
+  void add_key(std::string_view entry, std::string& keys) const;
+
   const Puzzle& puzzle_;
+  const std::string solver_;
   const std::vector<TestFile>& files_;
   const std::vector<FileFacts>& facts_;
   std::size_t file_ = 0;  // the one that is open, or is opened next

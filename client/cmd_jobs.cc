@@ -42,7 +42,9 @@ const std::vector<Column>& job_columns() {
                                               {"require", ""},
                                               {"versions", ""},
                                               {"canary", ""},
-                                              {"revised", ""}};
+                                              {"revised", ""},
+                                              {"cached", ""},
+                                              {"no_cache", ""}};
   return columns;
 }
 
@@ -54,7 +56,8 @@ std::vector<Column> status_columns() {
       "cases",        "done",       "running",      "files",       "chunks",
       "priority",     "time limit", "memory limit", "created",     "complete",
       "finished",     "verdicts",   "cancelled",    "waiting for", "",
-      "only version", "requires",   "versions",     "canary",      "revised"};
+      "only version", "requires",   "versions",     "canary",      "revised",
+      "cached",       "no cache"};
   for (std::size_t i = 0; i < columns.size(); ++i) columns[i].heading = kHeadings[i];
   return columns;
 }
@@ -113,7 +116,9 @@ Record job_record(const proto::JobStatus& job) {
       {"require", {std::move(require), printable_line(describe(labels))}},
       {"versions", {std::move(versions), versions_text}},
       {"canary", {job.canary(), unless(job.canary())}},
-      {"revised", {job.revised(), unless(job.revised() > 0)}}};
+      {"revised", {job.revised(), unless(job.revised() > 0)}},
+      {"cached", {job.cached_count(), unless(job.cached_count() > 0)}},
+      {"no_cache", {job.spec().no_cache(), unless(job.spec().no_cache())}}};
 }
 
 }  // namespace

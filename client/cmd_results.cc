@@ -41,7 +41,8 @@ Record result_record(const Puzzle* puzzle, const std::string& solver, const prot
           {"graded_at", time_value(row.graded_ms())},
           {"answer", answer_value(puzzle, row)},
           {"message", text_value(row.message())},
-          {"generation", {std::uint64_t{row.generation()}}}};
+          {"generation", {std::uint64_t{row.generation()}}},
+          {"cached", {row.cached(), row.cached() ? "yes" : ""}}};
 }
 
 }  // namespace
@@ -78,7 +79,8 @@ int run_results(const ResultsOptions& options, Context& context) {
                      {"graded_at", ""},
                      {"answer", "ANSWER"},
                      {"message", "MESSAGE"},
-                     {"generation", options.all_generations ? "GENERATION" : "", true}},
+                     {"generation", options.all_generations ? "GENERATION" : "", true},
+                     {"cached", job.cached_count() > 0 ? "CACHED" : ""}},
                     context.console);
   ResultsCursor cursor(connection, query);
   for (std::uint64_t count = 0; count < limit; ++count) {

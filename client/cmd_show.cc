@@ -104,7 +104,8 @@ Record case_record(const proto::CaseDetail& detail, const Texts& texts) {
           {"answer", optional_text(texts.right)},
           {"attempts", {std::move(attempts)}},
           {"generation", if_graded({std::uint64_t{row.generation()}})},
-          {"earlier", {earlier_records(detail)}}};
+          {"earlier", {earlier_records(detail)}},
+          {"cached", if_graded({row.cached(), row.cached() ? "yes, the answer was known" : ""})}};
 }
 
 void write_block(std::string_view heading, const std::string& text, Console& console) {
@@ -159,7 +160,7 @@ int run_show(const ShowOptions& options, Context& context) {
                                        {"instance", ""},        {"claimed", ""},
                                        {"claimed_error", ""},   {"answer", ""},
                                        {"attempts", ""},        {"generation", ""},
-                                       {"earlier", ""}};
+                                       {"earlier", ""},         {"cached", "cached"}};
   write_single(context.global.output, columns, case_record(detail, texts), context.console);
   if (context.global.output == OutputFormat::kTable) write_blocks(detail, texts, context.console);
   return kExitOk;

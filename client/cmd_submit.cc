@@ -113,6 +113,7 @@ proto::JobSpec new_spec(const SubmitOptions& options, const Puzzle& puzzle, cons
       options.memory_limit_bytes.value_or(kMemoryLimitBytes));
   spec.mutable_limits()->set_answer_bytes_max(wire::kAnswerBytesMax);
   spec.set_solver_version(choice.version);
+  spec.set_no_cache(options.no_cache);
   for (const Label& label : requirements(options)) {
     proto::Label& to = *spec.add_require();
     to.set_key(label.key);
@@ -153,6 +154,7 @@ UploadRequest resumed_request(const SubmitOptions& options, const Puzzle& puzzle
                options.memory_limit_bytes &&
                    *options.memory_limit_bytes != spec.limits().memory_limit_bytes(),
                format_size(spec.limits().memory_limit_bytes()));
+  refuse_other("reuse of answers", options.no_cache && !spec.no_cache(), "allowed");
   if (status.state() == proto::JOB_STATE_CANCELLED) {
     throw Failure(kExitRefused, fmt::format("job {} is cancelled", *options.resume),
                   "submit without --resume");
@@ -261,7 +263,7 @@ int run_submit(const SubmitOptions& options, Context& context) {
   if (!choice.version.empty()) require_minor(connection, 1, "--solver NAME@VERSION");
   const UploadRequest request = options.resume ? resumed_request(options, puzzle, connection)
                                                : UploadRequest{new_request_id(), spec, false};
-  CaseStream source(puzzle, files, validated.facts);
+  CaseStream source(puzzle, request.spec.solver(), files, validated.facts);
   const std::uint64_t job =
       upload_all(options, request, source, validated.case_count, connection, context);
 

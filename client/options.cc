@@ -228,6 +228,8 @@ class Parser {
             ->type_name("DIR");
     command->add_flag("--no-answers", submit->no_answers, "Only solve, grade no answers")
         ->excludes(answers);
+    command->add_flag("--no-cache", submit->no_cache,
+                      "Solve every case anew, also those whose answers are known");
     command->add_flag("--wait", submit->wait, "Wait until the job is done, as \"wait\" does");
     command->add_flag("--keep-going", submit->keep_going,
                       "Submit the good cases of invalid files too; ends with exit code 2");

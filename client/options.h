@@ -46,6 +46,7 @@ struct SubmitOptions {
   std::optional<std::uint64_t> memory_limit_bytes;
   std::string answers_folder;
   bool no_answers = false;
+  bool no_cache = false;
   bool wait = false;
   bool keep_going = false;
   std::optional<std::uint64_t> resume;  // job

@@ -84,7 +84,7 @@ class Upload {
   // Takes the next chunk from the source into the window, unless the daemon has it already.
   bool read_chunk() {
     Chunk chunk;
-    if (!source_.next(chunk)) {
+    if (!source_.next(chunk, keys_wanted_)) {
       source_done_ = true;
       return false;
     }
@@ -107,6 +107,7 @@ class Upload {
     for (proto::File& file : chunk.files) *body.add_files() = std::move(file);
     body.set_case_count(chunk.case_count);
     body.set_cases(std::move(chunk.cases));
+    body.set_keys(std::move(chunk.keys));
     body.set_hash(hash);
     window_.push_back(std::move(pending));
     return true;
@@ -147,6 +148,7 @@ class Upload {
   void opened(const proto::JobOpened& reply) {
     const bool first = job_ == 0;
     job_ = reply.job();
+    keys_wanted_ = reply.keys_wanted();
     stored_chunks_ = reply.next_chunk();
     stored_digest_ = reply.digest();
     if (first) observer_.opened(job_, stored_chunks_);
@@ -170,6 +172,7 @@ class Upload {
     for (auto it = window_.begin(); it != window_.end(); ++it) {
       if (it->request != reply.id()) continue;
       if (reply.has_chunk_accepted()) {
+        keys_wanted_ = reply.chunk_accepted().keys_wanted();
         stored_cases_ += it->case_count;
         window_.erase(it);
         paused_since_.reset();
@@ -266,6 +269,9 @@ class Upload {
   UploadObserver& observer_;
   const UploadOptions& options_;
 
+  // What has to be sent before the daemon says whether it wants keys comes with some: that is one
+  // window of chunks at most, and costs less than to wait.
+  bool keys_wanted_ = !request_.spec.no_cache();
   std::uint64_t job_ = 0;  // 0: not known yet
   std::uint64_t open_request_ = 0;
   std::uint64_t seal_request_ = 0;

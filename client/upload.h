@@ -21,6 +21,7 @@ struct Chunk {
   std::vector<proto::File> files;  // those that begin in this chunk
   std::uint32_t case_count = 0;
   std::string cases;  // a serialised CaseList
+  std::string keys;   // of the cases, as in AddChunk; or empty
 };
 
 // Thrown by a source whose input is not what it was when it was validated.
@@ -33,8 +34,8 @@ class InputChanged : public std::runtime_error {
 class ChunkSource {
  public:
   virtual ~ChunkSource() = default;
-  // False at the end. Throws InputChanged.
-  virtual bool next(Chunk& chunk) = 0;
+  // False at the end. Throws InputChanged. `with_keys`: of its cases, as far as they have some.
+  virtual bool next(Chunk& chunk, bool with_keys) = 0;
 };
 
 // Hears how an upload goes.

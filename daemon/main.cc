@@ -135,7 +135,9 @@ int run(const DaemonOptions& options) {
 
   Waker waker;
   const auto wake = [&waker] { waker.wake(); };
-  Broker broker(options.broker, std::move(recovery));
+  BrokerOptions broker_options = options.broker;
+  broker_options.answer_cache = options.store.answer_cache_bytes_max > 0;
+  Broker broker(broker_options, std::move(recovery));
   StoreThread store_thread(std::move(store), options.store, wake);
   ReadThread read_thread(options.database, options.store, wake);
 

@@ -19,6 +19,7 @@ build=(
   libsystemd-dev                  # readiness and watchdog under systemd
   libmicrohttpd-dev               # metrics
   libxxhash-dev                   # hashes of what is uploaded
+  libsodium-dev                   # keys of answers; libzmq3-dev needs it too
 )
 test=(
   libgtest-dev libgmock-dev

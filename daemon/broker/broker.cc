@@ -7,6 +7,7 @@
 #include "daemon/broker/core.h"
 #include "daemon/broker/jobs.h"
 #include "daemon/broker/leases.h"
+#include "daemon/broker/reuse.h"
 #include "daemon/broker/sessions.h"
 #include "daemon/broker/suspects.h"
 #include "daemon/broker/sweep.h"
@@ -28,13 +29,16 @@ struct Broker::Impl {
         leases(core),
         sessions(core, recovery.last_worker),
         suspects(core),
-        canaries(core) {
+        canaries(core),
+        reuse(core) {
     core.window = &window;
     core.jobs = &jobs;
     core.leases = &leases;
     core.sessions = &sessions;
     core.suspects = &suspects;
     core.canaries = &canaries;
+    core.reuse = &reuse;
+    reuse.recover(recovery);
     canaries.recover(recovery);
     jobs.recover(std::move(recovery.jobs), recovery.last_job);
   }
@@ -110,6 +114,7 @@ struct Broker::Impl {
   broker::Sessions sessions;
   broker::Suspects suspects;
   broker::Canaries canaries;
+  broker::Reuse reuse;
 };
 
 Broker::Broker(BrokerOptions options, Recovery recovery)

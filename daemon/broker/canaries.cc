@@ -33,6 +33,7 @@ Canaries::Marked& Canaries::add(JobId job, LaneNo lane, std::uint32_t chunk_coun
   marked.lane = lane;
   marked.chunk_count = chunk_count;
   marked.epoch = ++epochs_;
+  ++trust_;
   if (core_.options.canary_rate > 0) lanes_[lane].push_back(job);
   return marked;
 }
@@ -43,6 +44,7 @@ void Canaries::remove(JobId job) {
   if (it == marked_.end()) return;
   const LaneNo lane = it->second.lane;
   marked_.erase(it);
+  ++trust_;
   const auto of_lane = lanes_.find(lane);
   if (of_lane == lanes_.end()) return;
   std::erase(of_lane->second, job);
@@ -290,8 +292,8 @@ void Canaries::untrack(const UnprovenRun& run) {
   if (--it->second.runs == 0) tracked_.erase(it);
 }
 
-void Canaries::forget(const Stretch& stretch) {
-  core_.step.record(record::ForgetStretch{.stretch = stretch.number});
+void Canaries::forget(const Stretch& stretch, bool proven) {
+  core_.step.record(record::ForgetStretch{.stretch = stretch.number, .proven = proven});
   for (const UnprovenRun& run : stretch.runs) untrack(run);
 }
 
@@ -319,7 +321,7 @@ void Canaries::prove(Session& session, LaneNo lane, const CanaryOut& canary) {
   if (it == session.watched.end()) return;
   std::deque<Stretch>& stretches = it->second.stretches;
   while (!stretches.empty() && stretches.front().number < canary.before) {
-    forget(stretches.front());
+    forget(stretches.front(), true);
     stretches.pop_front();
   }
 }

@@ -101,6 +101,12 @@ class Canaries {
   // Keeps what is unproven within its bound. After the results of the step are recorded.
   void limit(Session& session);
 
+  // ---- Reuse of answers.
+  [[nodiscard]] bool is_watched(LaneNo lane) const { return lanes_.contains(lane); }
+  // Another number whenever another answer may have to be trusted: what was looked up before counts
+  // no more.
+  [[nodiscard]] std::uint64_t trust() const { return trust_; }
+
   // ---- Workers.
   // Bars it and takes its unproven results back. REQUIRES: it has no leases any more.
   void convict(Session& session, LaneNo lane, const std::string& why);
@@ -143,7 +149,6 @@ class Canaries {
     UnprovenRun run;
   };
 
-  [[nodiscard]] bool is_watched(LaneNo lane) const { return lanes_.contains(lane); }
   Marked& add(JobId job, LaneNo lane, std::uint32_t chunk_count);
   void remove(JobId job);
   void ask(Marked& marked);
@@ -152,7 +157,7 @@ class Canaries {
                           const Limits& limits) const;
   std::optional<PickedCanary> pick_from(Marked& marked, const Limits& limits);
   void track(Stretch& stretch, const UnprovenRun& run);
-  void forget(const Stretch& stretch);
+  void forget(const Stretch& stretch, bool proven = false);
   void untrack(const UnprovenRun& run);
   bool forget_oldest_gone();
   void revise(const std::vector<Unproven>& results);
@@ -163,6 +168,7 @@ class Canaries {
   // Of marked jobs. All lanes here are those without requirements (Lane::plain).
   std::map<LaneNo, std::vector<JobId>> lanes_;
   std::uint64_t epochs_ = 0;
+  std::uint64_t trust_ = 0;
   std::uint64_t last_stretch_ = 0;
   std::uint64_t runs_ = 0;
   std::uint64_t recovered_runs_ = 0;      // they may be over the limit

@@ -33,6 +33,7 @@ void Canaries::convict(Session& session, LaneNo lane, const std::string& why) {
     }
   }
   session.watched.clear();
+  ++trust_;
   const Lane& of = core_.queue.lane(lane);
   Barred barred{.name = session.name,
                 .host = session.host,

@@ -17,6 +17,7 @@ class Canaries;
 class Window;
 class Jobs;
 class Leases;
+class Reuse;
 class Sessions;
 class Suspects;
 
@@ -100,6 +101,7 @@ struct Core {
   Sessions* sessions = nullptr;
   Suspects* suspects = nullptr;
   Canaries* canaries = nullptr;
+  Reuse* reuse = nullptr;
 };
 
 }  // namespace puzzled::broker

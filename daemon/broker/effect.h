@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -35,6 +36,7 @@ struct InsertChunk {
   std::uint64_t first_file_no = 0;  // number in the job, from 1, of files[0]
   std::vector<FileEntry> files;
   std::uint64_t hash = 0;
+  std::string keys = {};  // as in event::AddChunk; empty: its cases are not looked up
 };
 struct SealJob {
   JobId job;
@@ -73,6 +75,15 @@ struct InsertResults {
   ResultSet results;
   std::vector<ResultRow> rows;  // only those that count; ascending case numbers
   std::uint64_t stretch = 0;    // of the worker's results that no good canary has proven; 0: none
+  bool keeps_answers = false;   // those with a key can be found again
+};
+struct InsertCached {  // results that were known: copies of those they were taken from
+  JobId job;
+  ChunkNo chunk_no = 0;
+  CaseNo first_case;  // of the chunk
+  std::string solver_version;
+  std::int64_t graded_ms = 0;
+  std::vector<KnownAnswer> answers;  // ascending
 };
 struct InsertAttempt {  // an attempt that ended abnormally and was charged to the case
   JobId job;
@@ -96,6 +107,7 @@ struct MarkCanary {  // or unmarks
 };
 struct ForgetStretch {  // its results stand: a good canary has proven them, or nobody can any more
   std::uint64_t stretch = 0;
+  bool proven = false;  // by a good canary: what was kept of its answers may be used
 };
 struct ReviseResults {  // the worker's results of these cases: each is open again, a generation up
   JobId job;
@@ -118,7 +130,7 @@ struct AdmitWorker {  // none of that name or host is barred any more
 
 using Record = std::variant<record::InsertJob, record::InsertChunk, record::SealJob,
                             record::CancelJob, record::FinishJob, record::InsertWorker,
-                            record::InsertResults, record::InsertAttempt, record::RetractAttempt,
+                            record::InsertResults, record::InsertCached, record::InsertAttempt, record::RetractAttempt,
                             record::MarkCanary, record::ForgetStretch, record::ReviseResults,
                             record::ReopenJob, record::BarWorker, record::AdmitWorker>;
 
@@ -154,10 +166,12 @@ struct JobOpened {
   std::uint32_t next_chunk = 0;
   std::uint64_t digest = 0;
   bool sealed = false;
+  bool keys_wanted = false;  // chunks should come with keys
 };
 struct ChunkAccepted {
   std::uint64_t request = 0;
   ChunkNo chunk_no = 0;
+  bool keys_wanted = false;
 };
 struct JobSealed {
   std::uint64_t request = 0;
@@ -213,6 +227,7 @@ struct Dispatch {
   JobId job;
   JobSpecPtr spec;
   bool alone = false;
+  bool keys_wanted = false;   // of its results
   std::vector<Slice> slices;  // positions count through them in order
 };
 struct Stored {
@@ -257,6 +272,7 @@ struct LoadChunk {
   CaseNo first_case;
   std::uint32_t case_count = 0;
   bool with_done = false;  // false: none has a result, ChunkLoaded::done will be empty
+  std::optional<LookUp> look_up = {};  // nullopt: no answers are looked up
 };
 
 // Whether a chunk that is stored has this hash: a chunk of a sealed job came again.
@@ -311,6 +327,7 @@ struct RecoveredChunk {  // a chunk with open cases
   std::uint32_t case_count = 0;
   std::uint32_t done_count = 0;
   std::uint32_t bytes = 0;  // of its serialised cases; 0: not known, a usual chunk is assumed
+  bool keyed = false;       // its cases can be looked up
 };
 struct RecoveredAttempt {  // charged attempts of cases that are still open
   CaseNo case_no;
@@ -346,6 +363,12 @@ struct RecoveredRun {  // results of a worker that no good canary has proven: co
   std::uint32_t first = 0;  // in the chunk
   std::uint32_t count = 0;
 };
+struct RecoveredVersion {  // of a solver, that has given results
+  std::string puzzle;
+  std::string solver;
+  std::string version;
+  JobId last_job;  // in which it has
+};
 struct Recovery {
   Boot boot;
   WorkerNo last_worker;
@@ -354,6 +377,8 @@ struct Recovery {
   std::uint64_t last_stretch = 0;
   std::vector<RecoveredRun> runs;  // ascending stretches
   std::vector<Barred> barred;      // oldest first
+  std::vector<RecoveredVersion> versions = {};
+  bool has_answers = false;  // some answer is kept
 };
 
 }  // namespace puzzled

@@ -27,6 +27,7 @@ struct AddChunk {
   std::vector<FileEntry> files;
   ChunkCasesPtr cases;     // split by the codec; count() is what the client claimed
   std::uint64_t hash = 0;  // verified by the codec
+  std::string keys = {};   // kAnswerKeyBytes a case, zeros for one without; or nothing
 };
 struct SealJob {
   PeerId peer;
@@ -157,6 +158,8 @@ struct ChunkLoaded {
   ChunkNo chunk_no = 0;
   ChunkCasesPtr cases;
   std::vector<std::uint32_t> done;  // positions in the chunk that have a result, ascending
+  std::optional<LookUp> look_up = {};       // as it was asked
+  std::vector<KnownAnswer> known = {};      // of the others, ascending
 };
 struct ChunkCompared {  // answers CompareChunk
   PeerId peer;

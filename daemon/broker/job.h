@@ -39,6 +39,7 @@ struct OpenChunk {
   std::uint32_t open_count = 0;    // without a result
   std::uint32_t leased_count = 0;  // of them
   std::uint32_t case_bytes = 0;    // as BacklogChunk::bytes
+  bool keyed = false;              // likewise
   std::uint64_t memory_bytes = 0;  // what it counts for in the window
   std::int64_t asked_ms = 0;       // steady; when it was asked of the store, while kLoading
   ChunkCasesPtr cases;
@@ -56,8 +57,11 @@ struct BacklogChunk {
   std::uint32_t case_count = 0;
   std::uint32_t done_count = 0;
   std::uint32_t bytes = 0;  // of its serialised cases; 0: not known
+  bool keyed = false;       // the store has keys of its cases
+  bool tried = false;       // and has looked them up
+  [[nodiscard]] bool is_untried() const { return keyed && !tried; }
 };
-static_assert(sizeof(BacklogChunk) == 24, "ten million open cases must cost little memory");
+static_assert(sizeof(BacklogChunk) == 32, "ten million open cases must cost little memory");
 
 // First in, first out; what was taken out can be put back in front.
 class Backlog {
@@ -74,12 +78,25 @@ class Backlog {
     }
     return nullptr;
   }
-  void push_back(const BacklogChunk& chunk) { chunks_.push_back(chunk); }
+  // Chunks whose cases may be known, and nobody has looked.
+  [[nodiscard]] std::uint64_t untried() const { return untried_; }
+  void push_back(const BacklogChunk& chunk) {
+    untried_ += chunk.is_untried() ? 1 : 0;
+    chunks_.push_back(chunk);
+  }
   void push_front(const BacklogChunk& chunk) {
+    untried_ += chunk.is_untried() ? 1 : 0;
     head_ > 0 ? static_cast<void>(chunks_[--head_] = chunk)
               : static_cast<void>(chunks_.insert(chunks_.begin(), chunk));
   }
+  // The first comes last. REQUIRES: not empty().
+  void rotate() {
+    const BacklogChunk first = front();
+    pop_front();
+    push_back(first);
+  }
   void pop_front() {
+    untried_ -= front().is_untried() ? 1 : 0;
     ++head_;
     if (head_ * 2 < chunks_.size()) return;
     chunks_.erase(chunks_.begin(), begin());
@@ -89,6 +106,7 @@ class Backlog {
  private:
   std::vector<BacklogChunk> chunks_;
   std::size_t head_ = 0;
+  std::uint64_t untried_ = 0;
 };
 
 // One death (or what looks like one) of a worker while it was solving a case.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "daemon/broker/leases.h"
+#include "daemon/broker/reuse.h"
 #include "daemon/broker/sessions.h"
 #include "daemon/broker/window.h"
 #include "proto/base/assert.h"
@@ -35,6 +36,7 @@ std::uint64_t Jobs::hash_of(const JobSpec& spec) {
         spec.limits.memory_limit_bytes, spec.limits.answer_bytes_max}) {
     hash = wire::fold_digest(hash, number);
   }
+  if (spec.no_cache) hash = wire::fold_digest(hash, 1);
   for (const Label& label : spec.require) {
     hash = wire::fold_digest(hash, std::hash<std::string>{}(label.key));
     hash = wire::fold_digest(hash, std::hash<std::string>{}(label.value));
@@ -59,7 +61,8 @@ void Jobs::open_job(event::OpenJob&& request) {
                            .job = entry->id,
                            .next_chunk = job != nullptr ? job->chunk_count : entry->chunk_count,
                            .digest = job != nullptr ? job->digest : entry->digest,
-                           .sealed = job == nullptr || job->sealed});
+                           .sealed = job == nullptr || job->sealed,
+                           .keys_wanted = job != nullptr && core_.reuse->looks_up(*job)});
     return;
   }
   const JobSpec& spec = request.spec;
@@ -95,7 +98,9 @@ void Jobs::open_job(event::OpenJob&& request) {
                                                                  .job = job.id,
                                                                  .next_chunk = 0,
                                                                  .digest = job.digest,
-                                                                 .sealed = false});
+                                                                 .sealed = false,
+                                                                 .keys_wanted =
+                                                                     core_.reuse->looks_up(job)});
 }
 
 Job& Jobs::create(const event::OpenJob& request, LaneNo lane) {
@@ -151,8 +156,10 @@ void Jobs::add_chunk(event::AddChunk&& request) {
                   "the next chunk of this job is number " + std::to_string(next));
   }
   if (!accept_chunk(*job, request)) return;
-  core_.step.reply_when_durable(request.peer, message::ChunkAccepted{.request = request.request,
-                                                                     .chunk_no = request.chunk_no});
+  core_.step.reply_when_durable(request.peer,
+                                message::ChunkAccepted{.request = request.request,
+                                                       .chunk_no = request.chunk_no,
+                                                       .keys_wanted = core_.reuse->looks_up(*job)});
 }
 
 void Jobs::chunk_compared(const event::ChunkCompared& chunk) {
@@ -194,14 +201,17 @@ bool Jobs::accept_chunk(Job& job, event::AddChunk& request) {
 
   const CaseNo first_case{job.case_count + 1};
   const std::uint64_t file_count = request.files.size();
-  core_.window->accept(job, request.peer, first_case, request.cases);
+  // Sent before the client knew that they are not wanted.
+  if (!request.keys.empty() && !core_.reuse->looks_up(job)) request.keys.clear();
+  core_.window->accept(job, request.peer, first_case, request.cases, !request.keys.empty());
   core_.step.record(record::InsertChunk{.job = job.id,
                                         .chunk_no = request.chunk_no,
                                         .first_case = first_case,
                                         .cases = std::move(request.cases),
                                         .first_file_no = job.file_count + 1,
                                         .files = std::move(request.files),
-                                        .hash = request.hash});
+                                        .hash = request.hash,
+                                        .keys = std::move(request.keys)});
   ++job.chunk_count;
   job.case_count += count;
   job.file_count += file_count;

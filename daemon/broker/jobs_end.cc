@@ -192,7 +192,8 @@ void Jobs::recover(std::vector<RecoveredJob>&& jobs, JobId last_job) {
                               .chunk_no = chunk.chunk_no,
                               .case_count = chunk.case_count,
                               .done_count = chunk.done_count,
-                              .bytes = chunk.bytes});
+                              .bytes = chunk.bytes,
+                              .keyed = chunk.keyed});
     }
     ASSERT(open_cases == job->open_count());
     core_.suspects->recover(*job, from.attempts);

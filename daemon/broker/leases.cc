@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "daemon/broker/jobs.h"
+#include "daemon/broker/reuse.h"
 #include "daemon/broker/sessions.h"
 #include "daemon/broker/suspects.h"
 #include "proto/base/assert.h"
@@ -26,6 +27,7 @@ std::int64_t Leases::dispatch(Session& session, Job& job, std::uint32_t cases_ma
   lease->spec = job.spec;
   lease->lane = core_.queue.lane(job.place.lane).plain;
   lease->session = &session;
+  lease->keeps_answers = core_.reuse->keeps_answers(job);
   std::uint64_t bytes_max = core_.options.dispatch_bytes_max;
   const std::optional<PickedCanary> picked = core_.canaries->pick(session, job, lease->id);
   if (picked) {  // a dispatch with a canary is no larger than others
@@ -49,6 +51,7 @@ std::int64_t Leases::dispatch(Session& session, Job& job, std::uint32_t cases_ma
                              .job = job.id,
                              .spec = job.spec,
                              .alone = lease->alone,
+                             .keys_wanted = lease->keeps_answers,
                              .slices = {}};
   dispatch.slices = slices_of(*lease, picked);
   core_.step.tell_now(session.peer, std::move(dispatch));
@@ -158,15 +161,17 @@ void Leases::count(Session& session, Lease& lease, event::WorkerResults&& event)
   const auto is_over = [&] { return lease.open_count == 0 && !lease.has_open_canary(); };
   std::vector<record::ResultRow> rows;
   std::vector<OpenChunk*> chunks = open_chunks(lease);
-  if (lease.job != nullptr) count_results(lease, event.results, rows);
+  std::uint64_t solved = 0;
+  if (lease.job != nullptr) solved = count_results(lease, event.results, rows);
   if (rows.empty()) {
     if (!is_over()) return;
     note_undurable(0, &lease);
     return detach(lease);
   }
   Job& job = *lease.job;
-  job.cost.learn(rows.size(), event.busy_us);
-  core_.queue.cost(job.place.lane).learn(rows.size(), event.busy_us);
+  job.cost.learn(solved, event.busy_us);
+  core_.queue.cost(job.place.lane).learn(solved, event.busy_us);
+  if (lease.keeps_answers) core_.reuse->answers_kept();
   session.cases_done += rows.size();
   core_.sessions->record_worker(session);
   const std::uint64_t bytes =
@@ -179,7 +184,8 @@ void Leases::count(Session& session, Lease& lease, event::WorkerResults&& event)
                                           .graded_ms = core_.step.wall_ms(),
                                           .results = std::move(event.results),
                                           .rows = std::move(rows),
-                                          .stretch = stretch});
+                                          .stretch = stretch,
+                                          .keeps_answers = lease.keeps_answers});
   core_.canaries->limit(session);
   note_undurable(bytes, is_over() ? &lease : nullptr);
   if (is_over()) detach(lease);
@@ -188,8 +194,10 @@ void Leases::count(Session& session, Lease& lease, event::WorkerResults&& event)
 }
 
 // Marks what the results answer; each position counts once, whatever the peer sends.
-void Leases::count_results(Lease& lease, ResultSet& results, std::vector<record::ResultRow>& rows) {
+std::uint64_t Leases::count_results(Lease& lease, ResultSet& results,
+                                    std::vector<record::ResultRow>& rows) {
   rows.reserve(results.results.size());
+  std::uint64_t solved = 0;
   auto piece = lease.pieces.begin();
   bool ascending = true;
   for (std::uint32_t i = 0; i < results.results.size(); ++i) {
@@ -201,6 +209,7 @@ void Leases::count_results(Lease& lease, ResultSet& results, std::vector<record:
     }
     lease.is_open[result.position] = false;
     --lease.open_count;
+    solved += result.cached ? 0 : 1;
     if (result.position < piece->position) piece = lease.pieces.begin();
     while (result.position >= piece->position + piece->count) ++piece;
     const std::uint32_t index = piece->first + (result.position - piece->position);
@@ -210,6 +219,7 @@ void Leases::count_results(Lease& lease, ResultSet& results, std::vector<record:
         ascending && (rows.size() < 2 || rows[rows.size() - 2].case_no < rows.back().case_no);
   }
   if (!ascending) std::ranges::sort(rows, {}, &record::ResultRow::case_no);
+  return solved;
 }
 
 // ---- Back: without a result.

@@ -28,6 +28,7 @@ struct Lease {
   LaneNo lane = 0;             // likewise
   std::uint32_t attempt = 1;
   bool alone = false;
+  bool keeps_answers = false;
   std::vector<Piece> pieces;  // the chunk is there only as long as the piece has open positions
   std::vector<bool> is_open;  // by position: neither answered nor returned; never the canary's
   std::uint32_t open_count = 0;
@@ -112,7 +113,9 @@ class Leases {
                                     std::uint64_t& busy_us);
   // Takes in what counts of a part. The lease may be settled, the job ended afterwards.
   void count(Session& session, Lease& lease, event::WorkerResults&& event);
-  void count_results(Lease& lease, ResultSet& results, std::vector<record::ResultRow>& rows);
+  // How many of them were solved; the others have the answers of equal ones.
+  std::uint64_t count_results(Lease& lease, ResultSet& results,
+                              std::vector<record::ResultRow>& rows);
   void requeue_open(Lease& lease);
   void end(Lease& lease, Blame blame);
   [[nodiscard]] bool may_have_begun(const Lease& lease) const;

@@ -46,6 +46,9 @@ struct BrokerOptions {
   // oldest over it stand.
   std::uint64_t unproven_runs_max = 1'000'000;
   std::uint32_t barred_workers_max = 10'000;  // the oldest over it are let in again
+  // Answers are kept and looked up where a case costs at least so much, or nobody knows yet.
+  bool answer_cache = false;
+  std::uint32_t answer_cache_cost_us = 200;
 };
 
 }  // namespace puzzled

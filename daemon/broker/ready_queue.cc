@@ -109,9 +109,17 @@ void ReadyQueue::set_hungry(Place& place, bool hungry) {
   hungry ? static_cast<void>(turns.insert(place.turn)) : static_cast<void>(turns.erase(place.turn));
 }
 
+void ReadyQueue::set_curious(Place& place, bool curious) {
+  if (place.curious == curious) return;
+  place.curious = curious;
+  curious ? static_cast<void>(curious_.insert(place.turn))
+          : static_cast<void>(curious_.erase(place.turn));
+}
+
 bool ReadyQueue::is_sound(const Place& place) const {
   const Lane& lane = lanes_[place.lane];
-  return lane.ready.contains(place.turn) == place.ready &&
+  return curious_.contains(place.turn) == place.curious &&
+         lane.ready.contains(place.turn) == place.ready &&
          lane.hungry.contains(place.turn) == place.hungry;
 }
 
@@ -119,18 +127,22 @@ void ReadyQueue::repair(const Place& place) {
   Lane& lane = lanes_[place.lane];
   lane.ready.erase(place.turn);
   lane.hungry.erase(place.turn);
+  curious_.erase(place.turn);
   if (place.ready) lane.ready.insert(place.turn);
   if (place.hungry) lane.hungry.insert(place.turn);
+  if (place.curious) curious_.insert(place.turn);
 }
 
 void ReadyQueue::charge(Place& place, std::uint64_t us) {
   Lane& lane = lanes_[place.lane];
   if (place.ready) lane.ready.erase(place.turn);
   if (place.hungry) lane.hungry.erase(place.turn);
+  if (place.curious) curious_.erase(place.turn);
   clock(place) = std::max(clock(place), place.turn.virtual_us);
   place.turn.virtual_us += std::max<std::uint64_t>(1, us);
   if (place.ready) lane.ready.insert(place.turn);
   if (place.hungry) lane.hungry.insert(place.turn);
+  if (place.curious) curious_.insert(place.turn);
 }
 
 std::optional<Turn> ReadyQueue::first_ready(std::span<const LaneNo> lanes) const {
@@ -144,6 +156,7 @@ std::optional<Turn> ReadyQueue::first_ready(std::span<const LaneNo> lanes) const
 
 std::optional<Turn> ReadyQueue::first_hungry() const {
   std::optional<Turn> best;
+  if (!curious_.empty()) best = *curious_.begin();
   for (const LaneNo no : served_) {
     const auto& turns = lanes_[no].hungry;
     if (!turns.empty() && (!best || *turns.begin() < *best)) best = *turns.begin();

@@ -44,6 +44,7 @@ struct Place {
   Turn turn;
   bool ready = false;   // has cases in memory that may be dispatched
   bool hungry = false;  // has cases in the store that it would like to have in memory
+  bool curious = false;  // and wants to know whether their answers are known, workers or not
 };
 
 struct Lane {
@@ -85,6 +86,7 @@ class ReadyQueue {
 
   void set_ready(Place& place, bool ready);
   void set_hungry(Place& place, bool hungry);
+  void set_curious(Place& place, bool curious);
   // Whether the order knows what the place says; repair() makes it so.
   [[nodiscard]] bool is_sound(const Place& place) const;
   void repair(const Place& place);
@@ -92,7 +94,7 @@ class ReadyQueue {
   void charge(Place& place, std::uint64_t us);
   // The next job of these lanes, if any is ready.
   [[nodiscard]] std::optional<Turn> first_ready(std::span<const LaneNo> lanes) const;
-  // The next job of a served lane that wants cases from the store.
+  // The next job of a served lane that wants cases from the store, or of any that is curious.
   [[nodiscard]] std::optional<Turn> first_hungry() const;
 
  private:
@@ -109,6 +111,7 @@ class ReadyQueue {
   std::set<LaneNo> special_;
   std::set<LaneNo> idle_;  // of them
   std::set<LaneNo> served_;
+  std::set<Turn> curious_;
   // Of each priority: where the job stood that was served last. A job that (re)joins starts here,
   // neither owed anything for its absence nor behind those who were served.
   std::array<std::uint64_t, kPriorityMax - kPriorityMin + 1> clocks_{};

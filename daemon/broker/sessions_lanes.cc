@@ -4,6 +4,7 @@
 
 #include "daemon/broker/jobs.h"
 #include "daemon/broker/leases.h"
+#include "daemon/broker/reuse.h"
 #include "daemon/broker/sessions.h"
 #include "daemon/broker/window.h"
 #include "proto/base/assert.h"
@@ -56,6 +57,9 @@ void Sessions::place(Session& session, std::vector<LaneNo> lanes,
     for (const LaneNo lane : lanes) core_.queue.add_worker(lane);
   }
   ++profiles_[lanes].workers;
+  for (std::size_t i = 0; i < lanes.size(); ++i) {
+    if (core_.queue.lane(lanes[i]).plain == lanes[i]) core_.reuse->offered(lanes[i], versions[i]);
+  }
   // The new place before the old one is given up: nothing is put away that stays served.
   if (session.placed) leave_lanes(session);
   session.placed = true;
@@ -74,6 +78,10 @@ void Sessions::leave_lanes(Session& session) {
   if (--it->second.workers == 0) profiles_.erase(it);
   const std::vector<LaneNo> lanes = std::move(session.lanes);
   session.lanes = {};
+  for (std::size_t i = 0; i < lanes.size(); ++i) {
+    if (core_.queue.lane(lanes[i]).plain != lanes[i]) continue;
+    core_.reuse->withdrawn(lanes[i], session.solver_versions[i]);
+  }
   if (!std::exchange(session.serves, false)) return;
   for (const LaneNo lane : lanes) {
     if (core_.queue.remove_worker(lane)) put_away(lane);

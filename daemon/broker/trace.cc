@@ -17,6 +17,10 @@ class Line {
     put(value);
     return *this;
   }
+  template <class Element>  // nothing if there are none
+  Line& list(std::string_view name, const std::vector<Element>& elements) {
+    return elements.empty() ? *this : add(name, elements);
+  }
   Line& flag(std::string_view name, bool is_set) {
     if (is_set) out_ << ' ' << name;
     return *this;
@@ -69,6 +73,9 @@ class Line {
     out_ << result.position << ':' << verdict_short_name(result.verdict);
   }
   void put(const record::ResultRow& row) { out_ << row.case_no.value; }
+  void put(const KnownAnswer& known) {
+    out_ << known.index << ':' << verdict_short_name(known.verdict);
+  }
   template <class Element>
   void put(const std::vector<Element>& list) {
     out_ << '[';
@@ -197,6 +204,7 @@ std::string line(const event::ChunkLoaded& e) {
       .add("chunk", e.chunk_no)
       .add("cases", e.cases)
       .add("done", e.done)
+      .list("known", e.known)
       .str();
 }
 std::string line(const event::ChunkCompared& e) {
@@ -238,6 +246,7 @@ std::string line(const record::InsertChunk& r) {
       .add("cases", r.cases)
       .add("first_file", r.first_file_no)
       .add("files", r.files)
+      .flag("keyed", !r.keys.empty())
       .str();
 }
 std::string line(const record::SealJob& r) { return Line("SealJob").add("job", r.job).str(); }
@@ -262,6 +271,9 @@ std::string line(const record::InsertResults& r) {
   }
   return out.str();
 }
+std::string line(const record::InsertCached& r) {
+  return Line("InsertCached").add("job", r.job).add("chunk", r.chunk_no).list("known", r.answers).str();
+}
 std::string line(const record::InsertAttempt& r) {
   return Line("InsertAttempt")
       .add("job", r.job)
@@ -284,7 +296,7 @@ std::string line(const record::MarkCanary& r) {
   return Line("MarkCanary").add("job", r.job).flag("off", r.off).str();
 }
 std::string line(const record::ForgetStretch& r) {
-  return Line("ForgetStretch").add("stretch", r.stretch).str();
+  return Line("ForgetStretch").add("stretch", r.stretch).flag("proven", r.proven).str();
 }
 std::string line(const record::ReviseResults& r) {
   return Line("ReviseResults")
@@ -318,6 +330,7 @@ std::string line(const message::JobOpened& m) {
       .add("job", m.job)
       .add("next_chunk", m.next_chunk)
       .flag("sealed", m.sealed)
+      .flag("keys_wanted", m.keys_wanted)
       .str();
 }
 std::string line(const message::ChunkAccepted& m) {
@@ -353,6 +366,7 @@ std::string line(const message::Dispatch& m) {
       .add("job", m.job)
       .add("slices", m.slices)
       .flag("alone", m.alone)
+      .flag("keys_wanted", m.keys_wanted)
       .str();
 }
 std::string line(const message::Stored& m) {
@@ -412,6 +426,7 @@ std::string describe(const Effects& effects) {
                 .add("first_case", load.first_case)
                 .add("cases", load.case_count)
                 .flag("with_done", load.with_done)
+                .flag("look_up", load.look_up.has_value())
                 .str() +
             '\n';
   }

@@ -47,6 +47,7 @@ struct JobSpec {
   Limits limits;
   Labels require = {};              // every one of them, of each worker
   std::string solver_version = {};  // empty: any
+  bool no_cache = false;            // every case is solved anew, and its answer not kept
   friend bool operator==(const JobSpec&, const JobSpec&) = default;
 };
 using JobSpecPtr = std::shared_ptr<const JobSpec>;
@@ -81,6 +82,9 @@ struct SolverOffer {
   std::string version;
 };
 
+// By what the answer of a case is found again (workers/puzzles/key.h); never looked into here.
+inline constexpr std::size_t kAnswerKeyBytes = 16;
+
 // The result of one case as a worker reports it. The views point into `ResultSet::body`.
 struct CaseResult {
   std::uint32_t position = 0;  // in the dispatch
@@ -90,6 +94,8 @@ struct CaseResult {
   bool has_answer = false;
   std::string_view answer;
   std::string_view message;
+  std::string_view key = {};  // kAnswerKeyBytes that stand for the instance, or nothing
+  bool cached = false;        // an equal instance of the dispatch was solved, not this one
 };
 struct ResultSet {
   std::shared_ptr<const std::string> body;  // keeps the views alive
@@ -112,6 +118,20 @@ struct KnownResult {
   bool has_answer = false;
   std::uint64_t answer_bytes = 0;
   std::uint64_t answer_digest = 0;  // wire::digest_of(answer)
+};
+
+// What the store is asked about the cases of a chunk, and gives back with what it has found.
+struct LookUp {
+  std::string solver_version;
+  Limits limits;              // of the job: what needed more is not known
+  bool proven_only = false;   // only answers that a good canary has proven
+  std::uint64_t trust = 0;    // Canaries::trust() at the question
+};
+// A case whose answer is known.
+struct KnownAnswer {
+  std::uint32_t index = 0;  // in its chunk
+  Verdict verdict = Verdict::kSolved;  // SOLVED, or ACCEPTED if just that is claimed
+  std::int64_t source = 0;  // the result that it was taken from, a number of the store's
 };
 
 // A worker that failed a canary. Workers of its host are refused as long as they come with the same

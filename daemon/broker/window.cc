@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "daemon/broker/jobs.h"
+#include "daemon/broker/reuse.h"
 #include "proto/base/assert.h"
 
 namespace puzzled::broker {
@@ -42,6 +43,7 @@ OpenChunk& Window::add(Job& job, const BacklogChunk& from) {
   chunk->case_count = from.case_count;
   chunk->open_count = from.case_count - from.done_count;
   chunk->case_bytes = from.bytes;
+  chunk->keyed = from.keyed;
   chunk->memory_bytes = memory_bytes(from);
   bytes_ += chunk->memory_bytes;
   job.window_bytes += chunk->memory_bytes;
@@ -61,7 +63,8 @@ void Window::remove(Job& job, OpenChunk& chunk) {
   if (!job.window.empty()) victims_.insert(victim(job));
 }
 
-void Window::accept(Job& job, PeerId uploader, CaseNo first_case, ChunkCasesPtr cases) {
+void Window::accept(Job& job, PeerId uploader, CaseNo first_case, ChunkCasesPtr cases,
+                    bool keyed) {
   const ChunkNo chunk_no = job.chunk_count;
   undurable_.push_back({core_.step.recording_number(), job.id, chunk_no, uploader});
   ++unacknowledged_[uploader];
@@ -71,9 +74,11 @@ void Window::accept(Job& job, PeerId uploader, CaseNo first_case, ChunkCasesPtr 
                            .chunk_no = chunk_no,
                            .case_count = count,
                            .done_count = 0,
-                           .bytes = static_cast<std::uint32_t>(cases->bytes.size())};
-  // Whoever waits for room has the right to it first.
-  if (job.backlog.empty() && core_.queue.lane(job.place.lane).workers > 0 &&
+                           .bytes = static_cast<std::uint32_t>(cases->bytes.size()),
+                           .keyed = keyed};
+  // What may be known is looked up when it is loaded. Whoever waits for room has the right to it
+  // first.
+  if (!keyed && job.backlog.empty() && core_.queue.lane(job.place.lane).workers > 0 &&
       has_room(job, memory_bytes(chunk)) && !core_.queue.first_hungry()) {
     OpenChunk& open = add(job, chunk);
     open.phase = OpenChunk::Phase::kHeld;
@@ -131,8 +136,14 @@ void Window::set_loaded(event::ChunkLoaded&& loaded) {
   chunk.memory_bytes = memory;
   chunk.cases = std::move(loaded.cases);
   --job->loading_count;
-  activate(*job, chunk, loaded.done);
+  core_.reuse->take(*job, chunk, loaded);
+  if (chunk.open_count > 0) {
+    activate(*job, chunk, loaded.done);
+  } else {
+    remove(*job, chunk);
+  }
   update_place(*job);
+  core_.jobs->finish_if_done(*job);
 }
 
 // Queues the open cases. Nobody may be left who could solve them: then they go back at once, so
@@ -177,7 +188,8 @@ void Window::load(Job& job) {
                    .chunk_no = from.chunk_no,
                    .first_case = from.first_case,
                    .case_count = from.case_count,
-                   .with_done = from.done_count > 0});
+                   .with_done = from.done_count > 0,
+                   .look_up = from.keyed ? core_.reuse->look_up(job) : std::nullopt});
   update_place(job);
 }
 
@@ -223,7 +235,9 @@ bool Window::evict_one(Job& job) {
                             .chunk_no = chunk.chunk_no,
                             .case_count = chunk.case_count,
                             .done_count = chunk.case_count - chunk.open_count,
-                            .bytes = chunk.case_bytes});
+                            .bytes = chunk.case_bytes,
+                            .keyed = chunk.keyed,
+                            .tried = chunk.keyed});
     if (chunk.phase == OpenChunk::Phase::kActive) {
       job.queued_count -= chunk.open_count;
       job.alone_count -= chunk.alone.size();
@@ -243,11 +257,19 @@ void Window::put_away(Job& job) {
 void Window::drop(Job& job) {
   ASSERT(job.leased_count == 0);
   core_.queue.set_ready(job.place, false);
+  core_.queue.set_curious(job.place, false);
   core_.queue.set_hungry(job.place, false);
   while (!job.window.empty()) remove(job, *job.window.begin()->second);
 }
 
+// Without a worker there is nothing to do with chunks that were looked up.
+void Window::bring_untried_forward(Job& job) {
+  if (job.backlog.untried() == 0 || core_.queue.lane(job.place.lane).workers > 0) return;
+  while (!job.backlog.front().is_untried()) job.backlog.rotate();
+}
+
 void Window::update_place(Job& job) {
+  bring_untried_forward(job);
   bool hungry = false;
   if (!job.backlog.empty() && job.backlog.front().chunk_no < job.durable_chunks) {
     const BacklogChunk& next = job.backlog.front();
@@ -257,8 +279,11 @@ void Window::update_place(Job& job) {
         (job.window_bytes == 0 || job.window_bytes + bytes <= core_.options.job_window_bytes_max) &&
         (next.bytes > 0 || job.loading_count == 0);
   }
+  const bool curious = hungry && job.backlog.front().is_untried() && core_.reuse->looks_up(job);
   core_.queue.set_ready(job.place, job.queued_count > 0);
+  if (!curious) core_.queue.set_curious(job.place, false);
   core_.queue.set_hungry(job.place, hungry);
+  if (curious) core_.queue.set_curious(job.place, true);
 }
 
 }  // namespace puzzled::broker

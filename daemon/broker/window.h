@@ -30,10 +30,12 @@ class Window {
   explicit Window(Core& core) : core_(core) {}
 
   // ---- Chunks.
-  // A chunk of the step in progress. Nothing of it is dispatched before set_durable().
-  void accept(Job& job, PeerId uploader, CaseNo first_case, ChunkCasesPtr cases);
+  // A chunk of the step in progress, `keyed` if its cases can be looked up. Nothing of it is
+  // dispatched before set_durable().
+  void accept(Job& job, PeerId uploader, CaseNo first_case, ChunkCasesPtr cases, bool keyed);
   // The records of all steps up to `steps` are on disk.
   void set_durable(std::uint64_t steps);
+  // The job may end.
   void set_loaded(event::ChunkLoaded&& loaded);
   // Accepted chunks of a client that are not known to be durable.
   [[nodiscard]] std::uint32_t unacknowledged(PeerId uploader) const;
@@ -91,6 +93,7 @@ class Window {
   void remove(Job& job, OpenChunk& chunk);
   void activate(Job& job, OpenChunk& chunk, const std::vector<std::uint32_t>& done);
   void load(Job& job);
+  void bring_untried_forward(Job& job);
   void repair_chunk(Job& job, OpenChunk& chunk, const LeasedCases& leased);
   void rebuild(Job& job, OpenChunk& chunk, const std::vector<bool>& leased);
   void repair_counts(Job& job);

@@ -169,6 +169,9 @@ void Window::check(const Job& job) const {
     ASSERT(chunk.done_count < chunk.case_count && !job.window.contains(chunk.chunk_no));
     open += chunk.case_count - chunk.done_count;
   }
+  ASSERT(std::ranges::count_if(job.backlog, &BacklogChunk::is_untried) ==
+         static_cast<std::ptrdiff_t>(job.backlog.untried()));
+  ASSERT(job.place.hungry || !job.place.curious);
   ASSERT(bytes == job.window_bytes && open == job.open_count());
   ASSERT(queued + alone == job.queued_count && alone == job.alone_count);
   ASSERT(leased == job.leased_count && loading == job.loading_count);

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "daemon/broker/reuse.h"
 #include "daemon/broker/window.h"
 #include "proto/base/assert.h"
 
@@ -40,7 +41,8 @@ void Window::repair_chunk(Job& job, OpenChunk& chunk, const LeasedCases& leased)
                               .chunk_no = chunk.chunk_no,
                               .first_case = chunk.first_case,
                               .case_count = chunk.case_count,
-                              .with_done = chunk.open_count < chunk.case_count});
+                              .with_done = chunk.open_count < chunk.case_count,
+                              .look_up = chunk.keyed ? core_.reuse->look_up(job) : std::nullopt});
     case OpenChunk::Phase::kHeld:
       if (chunk.chunk_no >= job.durable_chunks) return;
       found(Rule::kQueue, "its cases were on disk and not queued");

@@ -85,6 +85,7 @@ Checked<Event> decode(const proto::OpenJob& in, const CodecOptions& options) {
                                kVersionBytesMax));
   }
   out.spec.solver_version = spec.solver_version();
+  out.spec.no_cache = spec.no_cache();
   for (const proto::Label& label : spec.require()) {
     if (auto wrong = add_label(out.spec.require, {label.key(), label.value()}, kRequirementsMax)) {
       return invalid("require: " + *wrong);
@@ -182,6 +183,9 @@ Checked<Event> decode(proto::AddChunk& in, const CodecOptions& options) {
   }
   auto files = decode_files(in);
   if (auto* error = std::get_if<message::Error>(&files)) return std::move(*error);
+  if (!in.keys().empty() && in.keys().size() != kAnswerKeyBytes * in.case_count()) {
+    return invalid("keys: expected 16 bytes a case, or none at all");
+  }
   auto cases = decode_cases(in, options);
   if (auto* error = std::get_if<message::Error>(&cases)) return std::move(*error);
   out.request_id = *id;
@@ -189,6 +193,7 @@ Checked<Event> decode(proto::AddChunk& in, const CodecOptions& options) {
   out.files = std::move(std::get<1>(files));
   out.cases = std::move(std::get<1>(cases));
   out.hash = in.hash();
+  out.keys = std::move(*in.mutable_keys());
   return out;
 }
 

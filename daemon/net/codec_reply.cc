@@ -21,9 +21,11 @@ void fill(const message::JobOpened& from, proto::ClientReply& reply) {
   to.set_next_chunk(from.next_chunk);
   to.set_digest(from.digest);
   to.set_sealed(from.sealed);
+  to.set_keys_wanted(from.keys_wanted);
 }
 void fill(const message::ChunkAccepted& from, proto::ClientReply& reply) {
   reply.mutable_chunk_accepted()->set_chunk_no(from.chunk_no);
+  reply.mutable_chunk_accepted()->set_keys_wanted(from.keys_wanted);
 }
 void fill(const message::JobSealed& from, proto::ClientReply& reply) {
   reply.mutable_job_sealed()->set_job(from.job.value);
@@ -96,6 +98,7 @@ void fill(const query::JobRow& from, const JobView& view, proto::JobStatus& to) 
   spec.mutable_limits()->set_memory_limit_bytes(from.spec.limits.memory_limit_bytes);
   spec.mutable_limits()->set_answer_bytes_max(from.spec.limits.answer_bytes_max);
   spec.set_solver_version(from.spec.solver_version);
+  spec.set_no_cache(from.spec.no_cache);
   fill(from.spec.require, *spec.mutable_require());
   for (const auto& [version, count] : from.versions) {
     proto::VersionCount& row = *to.add_versions();
@@ -121,6 +124,7 @@ void fill(const query::JobRow& from, const JobView& view, proto::JobStatus& to) 
   to.set_cancel_reason(from.cancel_reason);
   to.set_canary(from.canary);
   to.set_revised(from.revised);
+  to.set_cached_count(from.cached_count);
   const bool ended = state == proto::JOB_DONE || state == proto::JOB_STATE_CANCELLED;
   if (!ended) to.set_waiting_for(view.waiting_for);
 }
@@ -139,6 +143,7 @@ void fill(const query::ResultRow& from, proto::ResultRow& to) {
   to.set_answer(from.answer);
   to.set_message(from.message);
   to.set_generation(from.generation);
+  to.set_cached(from.cached);
 }
 
 void fill(const query::NotFound& from, const JobViewOf&, proto::ClientReply& reply) {

@@ -101,6 +101,7 @@ bool read_result(std::string_view body, CaseResult& out, std::uint64_t& verdict)
   CodedInputStream in(reinterpret_cast<const std::uint8_t*>(body.data()),
                       static_cast<int>(body.size()));
   std::uint64_t has_answer = 0;
+  std::uint64_t cached = 0;
   while (const std::uint32_t tag = in.ReadTag()) {
     bool good = false;
     switch (tag) {
@@ -125,12 +126,19 @@ bool read_result(std::string_view body, CaseResult& out, std::uint64_t& verdict)
       case tag_of(proto::CaseResult::kMessageFieldNumber, kBytes):
         good = read_view(in, body, out.message);
         break;
+      case tag_of(proto::CaseResult::kKeyFieldNumber, kBytes):
+        good = read_view(in, body, out.key);
+        break;
+      case tag_of(proto::CaseResult::kCachedFieldNumber, kVarint):
+        good = in.ReadVarint64(&cached);
+        break;
       default:  // of a later minor version
         good = WireFormatLite::SkipField(&in, tag);
     }
     if (!good) return false;
   }
   out.has_answer = has_answer != 0;
+  out.cached = cached != 0;
   // A tag that is cut off ends the loop as well.
   return in.ConsumedEntireMessage() &&
          static_cast<std::size_t>(in.CurrentPosition()) == body.size();
@@ -148,6 +156,9 @@ std::string_view check_result(const CaseResult& result, std::uint64_t verdict,
     return "an answer is over this daemon's answer_bytes_max";
   }
   if (!result.has_answer && !result.answer.empty()) return "an answer without has_answer";
+  if (!result.key.empty() && result.key.size() != kAnswerKeyBytes) {
+    return "a key has not 16 bytes";
+  }
   if (result.message.size() > kReasonBytesMax || !is_printable(result.message)) {
     return "a message is over 1000 bytes or not printable UTF-8";
   }
@@ -272,6 +283,7 @@ void fill(const message::Dispatch& from, proto::ToWorker& out) {
   to.mutable_limits()->set_memory_limit_bytes(from.spec->limits.memory_limit_bytes);
   to.mutable_limits()->set_answer_bytes_max(from.spec->limits.answer_bytes_max);
   to.set_alone(from.alone);
+  to.set_keys_wanted(from.keys_wanted);
   std::size_t bytes = 0;
   std::uint32_t count = 0;
   const auto range = [](const message::Slice& slice) {

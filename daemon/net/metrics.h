@@ -17,6 +17,7 @@ struct Metrics {
   codec::DaemonLoad load;
   Demand demand;
   CommitCounts commits;
+  std::uint64_t answer_bytes = 0;  // of answers that can be found again
   bool is_draining = false;
   std::uint64_t refused_client_messages = 0;  // that could not be read
   std::uint64_t refused_worker_messages = 0;

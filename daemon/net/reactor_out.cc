@@ -94,6 +94,7 @@ void Reactor::answer_metrics() {
                           .load = load(),
                           .demand = parts_.broker.demand(kSlotWorkMs),
                           .commits = parts_.store.counts(),
+                          .answer_bytes = parts_.store.health().answer_bytes,
                           .is_draining = phase_ != Phase::kRunning,
                           .refused_client_messages = refusals_.total(RefusalLog::Kind::kClient),
                           .refused_worker_messages = refusals_.total(RefusalLog::Kind::kWorker),

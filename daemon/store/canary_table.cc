@@ -45,7 +45,7 @@ CanaryTable::CanaryTable(sqlite::Connection& c)
       forget_run_(c,
                   "DELETE FROM unproven WHERE stretch = ? AND job = ? AND chunk_no = ? "
                   "AND first_case = ?"),
-      version_(c, "SELECT solver_version FROM results WHERE id = ?"),
+      version_(c, "SELECT solver_version, cached FROM results WHERE id = ?"),
       delete_result_(c, "DELETE FROM results WHERE id = ?"),
       count_revised_(c, "UPDATE jobs SET revised = revised + ?2 WHERE job = ?1"),
       reopen_(c, "UPDATE jobs SET finished_ms = NULL WHERE job = ?"),
@@ -98,13 +98,15 @@ std::vector<std::int64_t> CanaryTable::insert(const record::ReviseResults& recor
     const CaseNo case_no{record.first_case.value + i};
     const std::uint64_t generation = chunk.generation(case_no);
     const std::int64_t id = keys::result(record.job, case_no.value, generation);
+    bool cached = false;
     {
       const sqlite::ResetAtEnd reset(version_);
       version_.bind(id);
       if (!version_.step()) throw missing_result(record.job, case_no);
       versions.push_back(version_.integer(0));
+      cached = version_.integer(1) != 0;
     }
-    progress.reopen(record.job, chunk, case_no);
+    progress.reopen(record.job, chunk, case_no, cached);
     if (generation < keys::kGenerationMax) {
       ++revised;
     } else {  // there is no further one: the next result takes this one's place

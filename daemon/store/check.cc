@@ -25,7 +25,14 @@ using Counts = std::array<std::uint64_t, kVerdictCount>;
 constexpr int kIntegrityLinesMax = 20;
 constexpr std::uint64_t kStraysCounted = 1'000;
 
-enum Part : std::uint64_t { kPartFile, kPartJobs, kPartAttempts, kPartUnproven, kPartEnd };
+enum Part : std::uint64_t {
+  kPartFile,
+  kPartJobs,
+  kPartAttempts,
+  kPartUnproven,
+  kPartAnswers,
+  kPartEnd
+};
 
 struct Cursor {
   std::uint64_t part = kPartFile;
@@ -33,16 +40,19 @@ struct Cursor {
   JobCheck at;
   Counts before{};                   // the job's totals when its check began
   std::uint64_t revised_before = 0;  // likewise
+  std::uint64_t cached_before = 0;   // likewise
   std::uint64_t chunks_done = 0;
   std::uint64_t attempt = 0;  // row of the last one checked
   std::uint64_t stretch = 0;  // likewise
+  std::uint64_t answer = 0;   // likewise
 
   // All of it as numbers, in this order.
   template <class Visit>
   void each(const Visit& visit) {
     for (std::uint64_t* number :
          {&part, &in_job, &at.job.value, &at.chunk_no, &at.next_case, &at.next_file, &at.file_cases,
-          &at.digest, &at.revised, &revised_before, &chunks_done, &attempt, &stretch}) {
+          &at.digest, &at.revised, &at.cached, &revised_before, &cached_before, &chunks_done, &attempt,
+          &stretch, &answer}) {
       visit(*number);
     }
     for (std::uint64_t& number : at.verdicts) visit(number);
@@ -84,6 +94,7 @@ struct JobFacts {
   std::uint64_t done = 0;
   Counts verdicts{};
   std::uint64_t versions_done = 0;
+  std::uint64_t cached = 0;
 };
 
 std::string jobs_sql(const char* condition) {
@@ -91,7 +102,7 @@ std::string jobs_sql(const char* condition) {
       "SELECT j.job, j.chunk_count, j.case_count, j.file_count, j.digest, j.sealed_ms IS NOT NULL, "
       "j.cancelled_ms IS NOT NULL, j.finished_ms IS NOT NULL, length(j.request_id) = 16, "
       "j.revised, coalesce(t.done, 0), {0}, (SELECT coalesce(sum(v.cases), 0) FROM job_versions v "
-      "WHERE v.job = j.job) FROM jobs j LEFT JOIN totals t ON t.id = j.job << 7 | {1} {2}",
+      "WHERE v.job = j.job), coalesce(t.cached, 0) FROM jobs j LEFT JOIN totals t ON t.id = j.job << 7 | {1} {2}",
       kCountedColumns, keys::kFirstGeneration, condition);
 }
 
@@ -102,6 +113,7 @@ struct KeyedTable {
 };
 constexpr auto kKeyedTables = std::to_array<KeyedTable>({{"chunks", 32},
                                                          {"chunk_cases", 32},
+                                                         {"chunk_keys", 32},
                                                          {"files", 32},
                                                          {"progress", 39},
                                                          {"totals", 7},
@@ -202,6 +214,10 @@ bool Checker::Impl::advance(Cursor& cursor) {
     }
   } else if (cursor.part == kPartUnproven) {
     if (!statements->row_checker.check_unproven(cursor.stretch, page.findings)) {
+      cursor.part = kPartAnswers;
+    }
+  } else if (cursor.part == kPartAnswers) {
+    if (!statements->row_checker.check_answers(cursor.answer, page.findings)) {
       cursor.part = kPartEnd;
     }
   }
@@ -261,7 +277,8 @@ std::optional<JobFacts> Checker::Impl::read(sqlite::Statement& row, JobId id) {
   for (const Verdict verdict : kCountedVerdicts) {
     job.verdicts[static_cast<std::size_t>(verdict)] = row.number(column++);
   }
-  job.versions_done = row.number(column);
+  job.versions_done = row.number(column++);
+  job.cached = row.number(column);
   return job;
 }
 
@@ -291,6 +308,7 @@ void Checker::Impl::start_job(Cursor& cursor, const JobFacts& job) {
   cursor.at.digest = wire::kEmptyDigest;
   cursor.before = job.verdicts;
   cursor.revised_before = job.revised;
+  cursor.cached_before = job.cached;
   cursor.in_job = 1;
 }
 
@@ -360,6 +378,12 @@ void Checker::Impl::check_counts(const Cursor& cursor, const JobFacts& job) {
                        kVerdictNames[verdict], found),
            job.job);
   }
+  if (!was_revised && (at.cached < cursor.cached_before || at.cached > job.cached)) {
+    report(Rule::kLedger,
+           fmt::format("the job is noted with {} answers that were known, its chunks have {}",
+                       job.cached, at.cached),
+           job.job);
+  }
   if (sum != job.done) {
     report(Rule::kLedger,
            fmt::format("{} cases are noted as done, their verdicts sum to {}", job.done, sum),
@@ -402,10 +426,10 @@ void Checker::Impl::check_strays_before(JobId previous, JobId job) {
 
 void Checker::Impl::check_strays_after(const JobFacts& job) {
   const std::array<std::int64_t, kKeyedTables.size()> first = {
-      keys::chunk(job.job, 0),    keys::chunk(job.job, 0), keys::file(job.job, 1),
-      keys::progress(job.job, 0), keys::totals(job.job),   keys::result(job.job, 1)};
+      keys::chunk(job.job, 0),  keys::chunk(job.job, 0),    keys::chunk(job.job, 0),
+      keys::file(job.job, 1),   keys::progress(job.job, 0), keys::totals(job.job),   keys::result(job.job, 1)};
   const std::array<std::uint64_t, kKeyedTables.size()> count = {
-      job.chunk_count, job.chunk_count, job.file_count, job.chunk_count, 1, job.case_count};
+      job.chunk_count, job.chunk_count, job.chunk_count, job.file_count, job.chunk_count, 1, job.case_count};
   for (std::size_t i = 0; i < kKeyedTables.size(); ++i) {
     const unsigned shift = kKeyedTables[i].job_shift;
     const auto start = static_cast<std::uint64_t>(first[i]);

@@ -31,13 +31,15 @@ std::string verdict_text(std::uint64_t verdict) {
 }  // namespace
 
 ChunkChecker::ChunkChecker(sqlite::Connection& c)
-    : chunk_(c, "SELECT first_case, case_count, hash FROM chunks WHERE id = ?"),
+    : chunk_(c, 
+             "SELECT first_case, case_count, hash, keyed, "
+             "(SELECT length(keys) FROM chunk_keys k WHERE k.id = c.id) FROM chunks c WHERE id = ?"),
       cases_(c, "SELECT payload FROM chunk_cases WHERE id = ?"),
       files_(c, "SELECT path, first_case, case_count FROM files WHERE id >= ? AND id <= ?"),
       progress_(c, "SELECT done, present, verdicts, generations FROM progress WHERE id = ?"),
       // Answers and messages lie behind these columns: they are not read.
       results_(c,
-               "SELECT id, verdict, worker, solver_version FROM results "
+               "SELECT id, verdict, worker, solver_version, cached FROM results "
                "WHERE id >= ? AND id < ? ORDER BY id"),
       worker_(c, "SELECT 1 FROM workers WHERE worker = ?"),
       version_(c, "SELECT 1 FROM solver_versions WHERE id = ?") {}
@@ -86,6 +88,11 @@ bool ChunkChecker::read_chunk(const JobCheck& at, Chunk& chunk) {
   }
   chunk = {
       .first_case = chunk_.number(0), .case_count = chunk_.number32(1), .hash = chunk_.number(2)};
+  const std::uint64_t keys_bytes = chunk_.integer(3) != 0 ? kAnswerKeyBytes * chunk.case_count : 0;
+  if (chunk_.number(4) != keys_bytes) {
+    report(Rule::kCases, fmt::format("the chunk's keys have {} bytes, expected {}", chunk_.number(4),
+                                     keys_bytes));
+  }
   if (chunk.first_case == 0 || chunk.first_case > keys::kCaseMax ||
       chunk.case_count > keys::kCaseMax + 1 - chunk.first_case) {
     report(Rule::kLedger, fmt::format("the chunk begins with case {} and has {}, which cannot be",
@@ -193,7 +200,7 @@ bool ChunkChecker::exists(sqlite::Statement& by_id, std::int64_t id, std::int64_
   return true;
 }
 
-void ChunkChecker::check_results(const JobCheck& at, const Chunk& chunk, const Noted& noted,
+void ChunkChecker::check_results(JobCheck& at, const Chunk& chunk, const Noted& noted,
                                  bool was_revised) {
   for (std::uint64_t g = keys::kFirstGeneration; g <= noted.newest; ++g) {
     check_generation(at, chunk, noted, g);
@@ -209,7 +216,7 @@ void ChunkChecker::check_results(const JobCheck& at, const Chunk& chunk, const N
   }
 }
 
-void ChunkChecker::check_generation(const JobCheck& at, const Chunk& chunk, const Noted& noted,
+void ChunkChecker::check_generation(JobCheck& at, const Chunk& chunk, const Noted& noted,
                                     std::uint64_t generation) {
   const sqlite::ResetAtEnd reset(results_);
   results_.bind(keys::result(at.job, chunk.first_case, generation),
@@ -248,6 +255,7 @@ void ChunkChecker::check_generation(const JobCheck& at, const Chunk& chunk, cons
       report(Rule::kResults, fmt::format("the result has the verdict {}", verdict_text(verdict)),
              case_no);
     }
+    if (verdict == expected(case_no) && results_.integer(4) != 0) ++at.cached;
     if (verdict != expected(case_no) && expected(case_no) != kAny) {
       report(Rule::kLedger,
              fmt::format("the case has the result {}, noted is {}", verdict_text(verdict),

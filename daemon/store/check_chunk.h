@@ -20,6 +20,7 @@ struct JobCheck {
   std::uint64_t file_cases = 0;  // of the files before that one
   std::uint64_t digest = 0;      // of the chunks before
   std::uint64_t revised = 0;     // results of them that were taken back
+  std::uint64_t cached = 0;      // of the others: answers that were known
   std::array<std::uint64_t, kVerdictCount> verdicts{};  // as noted in `progress`
 };
 
@@ -51,9 +52,9 @@ class ChunkChecker {
   };
   Noted check_progress(JobCheck& at, const Chunk& chunk);
   // One row for each case that is done, with the same verdict, and none for the others.
-  void check_results(const JobCheck& at, const Chunk& chunk, const Noted& noted, bool was_revised);
+  void check_results(JobCheck& at, const Chunk& chunk, const Noted& noted, bool was_revised);
   // Of one generation: the rows that were taken back, too.
-  void check_generation(const JobCheck& at, const Chunk& chunk, const Noted& noted,
+  void check_generation(JobCheck& at, const Chunk& chunk, const Noted& noted,
                         std::uint64_t generation);
   bool exists(sqlite::Statement& by_id, std::int64_t id, std::int64_t& last_found);
 

@@ -7,10 +7,13 @@
 #include <string>
 #include <utility>
 
+#include "daemon/store/keys.h"
+
 namespace puzzled {
 namespace {
 
 constexpr std::uint64_t kAttemptsPerStep = 1'000;
+constexpr std::uint64_t kAnswersPerStep = 1'000;
 
 Finding finding(std::uint64_t job, std::uint64_t case_no, std::string text) {
   return {.rule = Rule::kResults,
@@ -33,7 +36,13 @@ RowChecker::RowChecker(sqlite::Connection& c)
             "AND u.first_case >= c.first_case AND u.case_count > 0 AND "
             "u.first_case + u.case_count <= c.first_case + c.case_count FROM unproven u "
             "LEFT JOIN workers w ON w.worker = u.worker "
-            "LEFT JOIN chunks c ON c.id = u.job << 32 | u.chunk_no WHERE u.stretch = ?") {}
+            "LEFT JOIN chunks c ON c.id = u.job << 32 | u.chunk_no WHERE u.stretch = ?"),
+      answers_(c,
+               "SELECT a.id, a.result, length(a.key) = 16 AND a.proof >= -1, "
+               "r.answer IS NOT NULL AND r.solver_version = a.solver_version AND r.cached = 0, "
+               "a.proof <= 0 OR EXISTS (SELECT 1 FROM unproven u WHERE u.stretch = a.proof) "
+               "FROM answers a LEFT JOIN results r ON r.id = a.result WHERE a.id > ? "
+               "ORDER BY a.id LIMIT ?") {}
 
 bool RowChecker::check_attempts(std::uint64_t& last, std::vector<Finding>& findings) {
   const sqlite::ResetAtEnd reset(attempts_);
@@ -54,6 +63,29 @@ bool RowChecker::check_attempts(std::uint64_t& last, std::vector<Finding>& findi
                                            attempts_.integer(3), what)));
   }
   return seen == kAttemptsPerStep;
+}
+
+bool RowChecker::check_answers(std::uint64_t& last, std::vector<Finding>& findings) {
+  const sqlite::ResetAtEnd reset(answers_);
+  answers_.bind(std::min<std::uint64_t>(last, std::numeric_limits<std::int64_t>::max()),
+                kAnswersPerStep);
+  std::uint64_t seen = 0;
+  for (; answers_.step(); ++seen) {
+    last = answers_.number(0);
+    const char* wrong = nullptr;
+    if (answers_.integer(2) == 0) {
+      wrong = "its key or its proof cannot be one";
+    } else if (answers_.integer(3) == 0) {
+      wrong = "its result is missing, has no answer, or is of another solver version";
+    } else if (answers_.integer(4) == 0) {
+      wrong = "it waits for a canary, and its result does not";
+    }
+    if (wrong == nullptr) continue;
+    const std::uint64_t result = answers_.number(1);
+    findings.push_back(finding(result >> 39U, keys::number(answers_.integer(1)),
+                               fmt::format("answer {} can be found again, but {}", last, wrong)));
+  }
+  return seen == kAnswersPerStep;
 }
 
 bool RowChecker::check_unproven(std::uint64_t& last, std::vector<Finding>& findings) {

@@ -9,8 +9,15 @@ void CommitCounts::note(const std::vector<Record>& records) {
   for (const Record& record : records) {
     if (const auto* results_of = std::get_if<record::InsertResults>(&record)) {
       for (const record::ResultRow& row : results_of->rows) {
-        ++results[static_cast<std::size_t>(results_of->results.results[row.index].verdict)];
+        const CaseResult& result = results_of->results.results[row.index];
+        ++results[static_cast<std::size_t>(result.verdict)];
+        cached += result.cached ? 1 : 0;
       }
+    } else if (const auto* known = std::get_if<record::InsertCached>(&record)) {
+      for (const KnownAnswer& answer : known->answers) {
+        ++results[static_cast<std::size_t>(answer.verdict)];
+      }
+      cached += known->answers.size();
     } else if (const auto* chunk = std::get_if<record::InsertChunk>(&record)) {
       cases += chunk->cases ? chunk->cases->count() : 0;
     } else if (std::holds_alternative<record::InsertJob>(record)) {

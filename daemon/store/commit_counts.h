@@ -27,6 +27,9 @@ struct CommitCounts {
   std::uint64_t cases = 0;     // accepted
   std::uint64_t attempts = 0;  // charged to a case
   std::array<std::uint64_t, kVerdictCount> results{};
+  std::uint64_t cached = 0;           // of them
+  std::uint64_t known_answers = 0;    // of cases that were looked up
+  std::uint64_t unknown_answers = 0;  // likewise
   // Transactions by how long they took, from their begin: [i] at most kCommitBounds[i], the last
   // one longer.
   std::array<std::uint64_t, kCommitBounds.size() + 1> commits{};

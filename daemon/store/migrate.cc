@@ -13,7 +13,7 @@ namespace {
 // One entry for each version after the first: what was changed in schema.sql, as statements that
 // change a database of the version before it. Never change one that was released. A database of
 // every older version is in tests/store/schemas.
-constexpr std::array<std::string_view, 2> kSteps = {
+constexpr std::array<std::string_view, 3> kSteps = {
     // 2
     "CREATE INDEX progress_present ON progress (id, present)",
     // 3
@@ -34,6 +34,17 @@ constexpr std::array<std::string_view, 2> kSteps = {
     "PRIMARY KEY (job, solver_version)) STRICT, WITHOUT ROWID;"
     "INSERT INTO job_versions SELECT id >> 39, solver_version, count(*) "
     "FROM results GROUP BY 1, 2",
+    // 4
+    "ALTER TABLE meta ADD COLUMN answers_forgotten INTEGER NOT NULL DEFAULT 0; "
+    "ALTER TABLE jobs ADD COLUMN no_cache INTEGER NOT NULL DEFAULT 0; "
+    "ALTER TABLE chunks ADD COLUMN keyed INTEGER NOT NULL DEFAULT 0; "
+    "ALTER TABLE totals ADD COLUMN cached INTEGER NOT NULL DEFAULT 0; "
+    "ALTER TABLE results ADD COLUMN cached INTEGER NOT NULL DEFAULT 0; "
+    "CREATE TABLE chunk_keys (id INTEGER PRIMARY KEY, keys BLOB NOT NULL) STRICT; "
+    "CREATE TABLE answers (id INTEGER PRIMARY KEY, key BLOB NOT NULL, "
+    "solver_version INTEGER NOT NULL, result INTEGER NOT NULL, proof INTEGER NOT NULL) STRICT; "
+    "CREATE UNIQUE INDEX answers_by_key ON answers (key, solver_version); "
+    "CREATE INDEX answers_by_proof ON answers (proof) WHERE proof > 0",
 };
 
 void refuse(sqlite::Connection& connection, const std::string& path, std::int64_t newest) {

@@ -20,8 +20,9 @@ std::string totals_sql() {
     start = end + 2;
   }
   return fmt::format(
-      "INSERT INTO totals (id, done, {}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
-      "ON CONFLICT (id) DO UPDATE SET done = done + excluded.done{}",
+      "INSERT INTO totals (id, done, cached, {}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+      "ON CONFLICT (id) DO UPDATE SET done = done + excluded.done, "
+      "cached = cached + excluded.cached{}",
       columns, sums);
 }
 
@@ -60,7 +61,8 @@ Progress::Chunk& Progress::chunk(JobId job, ChunkNo chunk_no) {
   return chunk;
 }
 
-void Progress::add(JobId job, Chunk& chunk, CaseNo case_no, Verdict verdict) {
+void Progress::add(JobId job, Chunk& chunk, CaseNo case_no, Verdict verdict,
+                   bool cached) {
   ASSERT(case_no.value >= chunk.first_case);
   const std::uint64_t position = case_no.value - chunk.first_case;
   ASSERT(position < chunk.verdicts.size());
@@ -69,7 +71,9 @@ void Progress::add(JobId job, Chunk& chunk, CaseNo case_no, Verdict verdict) {
   ++chunk.done;
   chunk.present |= 1U << static_cast<unsigned>(verdict);
   chunk.changed = true;
-  ++counts(job)[static_cast<std::size_t>(verdict)];
+  Counts& counted = counts(job);
+  ++counted.verdicts[static_cast<std::size_t>(verdict)];
+  counted.cached += cached ? 1 : 0;
 }
 
 Progress::Counts& Progress::counts(JobId job) {
@@ -85,7 +89,7 @@ std::uint64_t Progress::Chunk::generation(CaseNo case_no) const {
   return static_cast<std::uint8_t>(generations.at(case_no.value - first_case));
 }
 
-Verdict Progress::reopen(JobId job, Chunk& chunk, CaseNo case_no) {
+Verdict Progress::reopen(JobId job, Chunk& chunk, CaseNo case_no, bool cached) {
   ASSERT(case_no.value >= chunk.first_case);
   const std::uint64_t position = case_no.value - chunk.first_case;
   ASSERT(position < chunk.verdicts.size());
@@ -102,7 +106,9 @@ Verdict Progress::reopen(JobId job, Chunk& chunk, CaseNo case_no) {
   }
   char& generation = chunk.generations[position];
   if (static_cast<std::uint8_t>(generation) < keys::kGenerationMax) ++generation;
-  --counts(job)[verdict];
+  Counts& counted = counts(job);
+  --counted.verdicts[verdict];
+  counted.cached -= cached ? 1 : 0;
   return static_cast<Verdict>(verdict);
 }
 
@@ -122,11 +128,12 @@ void Progress::flush() {
     write_.reset();
   }
   for (const auto& [job, counts] : added_) {
-    const std::int64_t done = std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
-    write_totals_.bind(keys::totals(job), done);
-    int index = 2;
+    const auto& verdicts = counts.verdicts;
+    const std::int64_t done = std::accumulate(verdicts.begin(), verdicts.end(), std::int64_t{0});
+    write_totals_.bind(keys::totals(job), done, counts.cached);
+    int index = 3;
     for (const Verdict verdict : kCountedVerdicts) {
-      write_totals_.bind_at(++index, counts[static_cast<std::size_t>(verdict)]);
+      write_totals_.bind_at(++index, verdicts[static_cast<std::size_t>(verdict)]);
     }
     write_totals_.step();
     write_totals_.reset();

@@ -42,17 +42,20 @@ class Progress {
   // The chunk as the open transaction sees it, valid until forget().
   Chunk& chunk(JobId job, ChunkNo chunk_no);
   // Marks one case of a chunk as graded. REQUIRES: it is not, and lies in the chunk.
-  void add(JobId job, Chunk& chunk, CaseNo case_no, Verdict verdict);
+  void add(JobId job, Chunk& chunk, CaseNo case_no, Verdict verdict, bool cached);
 
   // The case has no result any more and gets a new one: in the next generation, or, if there is
   // none, in the same. REQUIRES: it has one, and lies in the chunk. Returns the verdict it had.
-  Verdict reopen(JobId job, Chunk& chunk, CaseNo case_no);
+  Verdict reopen(JobId job, Chunk& chunk, CaseNo case_no, bool cached);
 
   void flush();   // writes all changes
   void forget();  // after a commit or a rollback
 
  private:
-  using Counts = std::array<std::int64_t, kVerdictCount>;
+  struct Counts {
+    std::array<std::int64_t, kVerdictCount> verdicts{};
+    std::int64_t cached = 0;
+  };
 
   sqlite::Statement read_;
   sqlite::Statement write_;

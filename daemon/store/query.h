@@ -68,6 +68,7 @@ struct JobRow {
   std::vector<std::pair<std::string, std::uint64_t>> versions;
   bool canary = false;
   std::uint64_t revised = 0;  // results that were taken back
+  std::uint64_t cached_count = 0;  // of done_count: answers that were known
 };
 struct JobsPage {
   std::vector<JobRow> jobs;
@@ -87,6 +88,7 @@ struct ResultRow {
   std::string answer;
   std::string message;
   std::uint32_t generation = 1;
+  bool cached = false;  // the answer was known; what else is said of it is of the result it was in
 };
 struct ResultsPage {
   std::vector<ResultRow> rows;

@@ -20,7 +20,8 @@ std::string jobs_sql(const char* condition) {
       "SELECT job, request_id, name, puzzle, solver, priority, time_limit_us, memory_limit_bytes, "
       "answer_bytes_max, sealed_ms IS NOT NULL, cancelled_ms IS NOT NULL, created_ms, sealed_ms, "
       "coalesce(cancelled_ms, finished_ms), case_count, chunk_count, file_count, cancel_reason, "
-      "t.done, canary_ms IS NOT NULL, revised, {}, require, solver_version FROM jobs LEFT JOIN "
+      "t.done, canary_ms IS NOT NULL, revised, {}, require, solver_version, no_cache, t.cached "
+      "FROM jobs LEFT JOIN "
       "totals t ON t.id = job << 7 | {} {}",
       kCountedColumns, keys::kFirstGeneration, condition);
 }
@@ -56,6 +57,8 @@ query::JobRow job_row(const sqlite::Statement& row) {
   }
   job.spec.require = read_labels(row.bytes(column++));
   job.spec.solver_version = row.bytes(column++);
+  job.spec.no_cache = row.integer(column++) != 0;
+  job.cached_count = row.number(column++);
   if (job.cancelled) {
     job.verdicts[static_cast<std::size_t>(Verdict::kCancelled)] = job.case_count - job.done_count;
   }

@@ -29,11 +29,11 @@ constexpr const char* kJobsSql =
     "j.memory_limit_bytes, j.answer_bytes_max, j.sealed_ms IS NOT NULL, "
     "j.cancelled_ms IS NOT NULL, j.finished_ms IS NOT NULL, j.created_ms, j.chunk_count, "
     "j.case_count, j.file_count, j.digest, coalesce(t.done, 0), j.canary_ms IS NOT NULL, "
-    "j.require, j.solver_version "
+    "j.require, j.solver_version, j.no_cache "
     "FROM jobs j LEFT JOIN totals t ON t.id = j.job << 7 | ? ORDER BY j.job";
 
 constexpr const char* kChunksSql =
-    "SELECT c.id, c.first_case, c.case_count, c.hash, coalesce(p.done, 0) FROM chunks c "
+    "SELECT c.id, c.first_case, c.case_count, c.hash, coalesce(p.done, 0), c.keyed FROM chunks c "
     "LEFT JOIN progress p ON p.id = ?3 + (c.id & 4294967295) "
     "WHERE c.id >= ?1 AND c.id < ?2 ORDER BY c.id";
 
@@ -41,6 +41,22 @@ constexpr const char* kAttemptsSql =
     "SELECT a.case_no, a.attempt, a.start_id FROM attempts a WHERE a.job = ?1 AND "
     "NOT EXISTS (SELECT 1 FROM results r WHERE r.id = (a.job << 39) | (a.generation << 32) | "
     "a.case_no) ORDER BY a.case_no, a.rowid";
+
+constexpr const char* kVersionsSql =
+    "SELECT j.puzzle, j.solver, s.version, max(j.job) FROM job_versions v "
+    "JOIN jobs j ON j.job = v.job JOIN solver_versions s ON s.id = v.solver_version "
+    "WHERE v.cases > 0 GROUP BY j.puzzle, j.solver, s.version";
+
+void read_answers(sqlite::Connection& connection, Recovery& recovery) {
+  sqlite::Statement rows(connection, kVersionsSql);
+  while (rows.step()) {
+    recovery.versions.push_back({.puzzle = rows.string(0),
+                                 .solver = rows.string(1),
+                                 .version = rows.string(2),
+                                 .last_job = {rows.number(3)}});
+  }
+  recovery.has_answers = connection.integer("SELECT EXISTS (SELECT 1 FROM answers)") != 0;
+}
 
 void read_job(const sqlite::Statement& row, RecoveredJob& job) {
   JobSpec spec;
@@ -55,6 +71,7 @@ void read_job(const sqlite::Statement& row, RecoveredJob& job) {
                  .answer_bytes_max = row.number(8)};
   spec.require = read_labels(row.bytes(19));
   spec.solver_version = row.string(20);
+  spec.no_cache = row.integer(21) != 0;
   job.spec = std::make_shared<const JobSpec>(std::move(spec));
   job.sealed = row.integer(9) != 0;
   job.cancelled = row.integer(10) != 0;
@@ -76,7 +93,8 @@ void read_chunks(sqlite::Statement& rows, RecoveredJob& job) {
     const RecoveredChunk chunk{.chunk_no = static_cast<ChunkNo>(keys::number(rows.integer(0))),
                                .first_case = {rows.number(1)},
                                .case_count = rows.number32(2),
-                               .done_count = rows.number32(4)};
+                               .done_count = rows.number32(4),
+                               .keyed = rows.integer(5) != 0};
     if (!job.sealed) job.chunk_hashes.push_back(rows.number(3));
     if (chunk.done_count < chunk.case_count) job.open_chunks.push_back(chunk);
   }
@@ -115,6 +133,7 @@ Recovery Store::recover() {
       read_attempts(attempts, job);
     }
     canaries_->recover(recovery);
+    read_answers(connection_, recovery);
     // From now on there are more tries: whoever holds the lock is noticed soon, and said.
     sqlite3_busy_timeout(connection_.handle(), static_cast<int>(options_.retry_ms));
     return recovery;

@@ -56,7 +56,7 @@ ResultsPager::ResultsPager(sqlite::Connection& connection, const StoreOptions& o
       chunk_start_(connection, "SELECT first_case FROM chunks WHERE id = ?"),
       result_(connection,
               "SELECT verdict, time_us, memory_bytes, attempt, worker, solver_version, graded_ms, "
-              "message, answer IS NOT NULL, answer FROM results WHERE id = ?"),
+              "message, answer IS NOT NULL, answer, cached FROM results WHERE id = ?"),
       generations_(connection, "SELECT generations FROM progress WHERE id = ?"),
       worker_(connection, "SELECT name FROM workers WHERE worker = ?"),
       version_(connection, "SELECT version FROM solver_versions WHERE id = ?"),
@@ -298,6 +298,7 @@ bool ResultsPager::read_result(JobId job, std::uint64_t case_no, std::uint64_t g
   row.graded_ms = result_.integer(6);
   row.message = result_.bytes(7);
   row.has_answer = result_.integer(8) != 0;
+  row.cached = result_.integer(10) != 0;
   if (with_answer) row.answer = result_.bytes(9);
   return true;
 }

@@ -9,7 +9,8 @@
 CREATE TABLE meta (
   id         INTEGER PRIMARY KEY CHECK (id = 1),
   boot       INTEGER NOT NULL,  -- raised and committed at every start
-  created_ms INTEGER NOT NULL
+  created_ms INTEGER NOT NULL,
+  answers_forgotten INTEGER NOT NULL DEFAULT 0  -- those up to this id count only if proven
 ) STRICT;
 
 CREATE TABLE jobs (
@@ -34,7 +35,8 @@ CREATE TABLE jobs (
   canary_ms          INTEGER,               -- since then its cases are canaries; NULL: they are not
   revised            INTEGER NOT NULL DEFAULT 0,  -- results that were taken back
   require            TEXT NOT NULL DEFAULT '',  -- labels of its workers, KEY=VALUE a line
-  solver_version     TEXT NOT NULL DEFAULT ''   -- the only one; empty: any
+  solver_version     TEXT NOT NULL DEFAULT '',  -- the only one; empty: any
+  no_cache           INTEGER NOT NULL DEFAULT 0  -- 1: its answers are neither kept nor looked up
 ) STRICT;
 
 -- Empty files have the number of the case that would have been their first.
@@ -49,13 +51,20 @@ CREATE TABLE chunks (
   id         INTEGER PRIMARY KEY,  -- job, chunk number from 0
   first_case INTEGER NOT NULL,
   case_count INTEGER NOT NULL,
-  hash       INTEGER NOT NULL
+  hash       INTEGER NOT NULL,
+  keyed      INTEGER NOT NULL DEFAULT 0  -- 1: chunk_keys has a row
 ) STRICT;
 
 -- Apart from `chunks`, so that walking chunks never touches the payload.
 CREATE TABLE chunk_cases (
   id      INTEGER PRIMARY KEY,  -- as chunks.id
   payload BLOB NOT NULL         -- a serialised CaseList
+) STRICT;
+
+-- By what the answers of its cases are found.
+CREATE TABLE chunk_keys (
+  id   INTEGER PRIMARY KEY,  -- as chunks.id
+  keys BLOB NOT NULL         -- 16 bytes a case, zeros for one without
 ) STRICT;
 
 -- How far a chunk is: recovery and filters read this, never the result rows. Of the newest
@@ -84,7 +93,8 @@ CREATE TABLE totals (
   memory_limit     INTEGER NOT NULL,
   output_limit     INTEGER NOT NULL,
   crashed          INTEGER NOT NULL,
-  internal_error   INTEGER NOT NULL
+  internal_error   INTEGER NOT NULL,
+  cached           INTEGER NOT NULL DEFAULT 0  -- of done: answers that were known
 ) STRICT;
 
 -- Which solver versions gave how many of a job's results; the sum is totals.done.
@@ -106,7 +116,8 @@ CREATE TABLE results (
   solver_version INTEGER NOT NULL,     -- solver_versions.id
   graded_ms      INTEGER NOT NULL,
   answer         BLOB,                 -- a serialised Answer; NULL: none
-  message        TEXT                  -- NULL: none
+  message        TEXT,                 -- NULL: none
+  cached         INTEGER NOT NULL DEFAULT 0  -- 1: nobody solved it, the answer was known
 ) STRICT;
 
 -- One row for each attempt that ended abnormally and was charged to the case.
@@ -148,6 +159,18 @@ CREATE TABLE unproven (
   case_count INTEGER NOT NULL,
   PRIMARY KEY (stretch, job, chunk_no, first_case)
 ) STRICT, WITHOUT ROWID;
+
+-- Answers that can be found again, each as the result that has it. The solver's name is in the key.
+CREATE TABLE answers (
+  id             INTEGER PRIMARY KEY,  -- ascending: the oldest go first
+  key            BLOB NOT NULL,        -- 16 bytes
+  solver_version INTEGER NOT NULL,     -- solver_versions.id
+  result         INTEGER NOT NULL,     -- results.id
+  -- 0: there were no canaries; -1: a good one has proven it; else the stretch that is to be proven
+  proof          INTEGER NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX answers_by_key ON answers (key, solver_version);
+CREATE INDEX answers_by_proof ON answers (proof) WHERE proof > 0;
 
 -- Workers that failed a canary and were not let in again.
 CREATE TABLE barred (

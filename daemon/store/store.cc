@@ -36,9 +36,11 @@ struct Store::Statements {
         insert_job(c,
                    "INSERT INTO jobs (job, request_id, name, puzzle, solver, priority, "
                    "time_limit_us, memory_limit_bytes, answer_bytes_max, created_ms, digest, "
-                   "require, solver_version) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
+                   "require, solver_version, no_cache) "
+                   "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
         insert_chunk(c,
-                     "INSERT INTO chunks (id, first_case, case_count, hash) VALUES (?, ?, ?, ?)"),
+                     "INSERT INTO chunks (id, first_case, case_count, hash, keyed) "
+                     "VALUES (?, ?, ?, ?, ?)"),
         insert_cases(c, "INSERT INTO chunk_cases (id, payload) VALUES (?, ?)"),
         insert_file(c, "INSERT INTO files (id, path, first_case, case_count) VALUES (?, ?, ?, ?)"),
         file_end(c, "SELECT first_case + case_count FROM files WHERE id = ?"),
@@ -56,8 +58,13 @@ struct Store::Statements {
         insert_version(c, "INSERT INTO solver_versions (version) VALUES (?)"),
         insert_result(c,
                       "INSERT INTO results (id, verdict, time_us, memory_bytes, answer, message, "
-                      "attempt, worker, solver_version, graded_ms) "
-                      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
+                      "attempt, worker, solver_version, graded_ms, cached) "
+                      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
+        copy_result(c,
+                    "INSERT INTO results (id, verdict, time_us, memory_bytes, attempt, worker, "
+                    "solver_version, graded_ms, answer, cached) SELECT ?1, ?2, time_us, "
+                    "memory_bytes, 1, worker, solver_version, ?3, answer, 1 FROM results "
+                    "WHERE id = ?4 AND solver_version = ?5"),
         count_version(c,
                       "INSERT INTO job_versions (job, solver_version, cases) "
                       "VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET "
@@ -75,7 +82,7 @@ struct Store::Statements {
 
   sqlite::Statement begin, commit, insert_job, insert_chunk, insert_cases, insert_file, file_end,
       digest, grow_job, seal_job, cancel_job, finish_job, insert_worker, find_version,
-      insert_version, insert_result, count_version, insert_attempt, delete_attempt, load_cases,
+      insert_version, insert_result, copy_result, count_version, insert_attempt, delete_attempt, load_cases,
       hash, chunk_hash;
 };
 
@@ -107,6 +114,7 @@ Store::Store(std::string path, const StoreOptions& options)
   progress_ = std::make_unique<Progress>(connection_);
   files_ = std::make_unique<FileTable>(connection_);
   canaries_ = std::make_unique<CanaryTable>(connection_);
+  answers_ = std::make_unique<AnswerTable>(connection_, options_.answer_cache_bytes_max);
 }
 
 Store::~Store() {
@@ -115,6 +123,7 @@ Store::~Store() {
   progress_.reset();
   files_.reset();
   canaries_.reset();
+  answers_.reset();
   // If it fails, the write-ahead log stays behind and is read at the next start: nothing is lost.
   log_->truncate();
 }
@@ -129,6 +138,7 @@ void Store::apply(const Record& record) {
 
 void Store::commit() {
   progress_->flush();
+  answers_->trim();
   for (const auto& [of, cases] : version_counts_) {
     statements_->count_version.run(of.first, of.second, cases);
   }
@@ -138,6 +148,7 @@ void Store::commit() {
 }
 
 void Store::insert(const record::ReviseResults& record) {
+  answers_->forget(record);
   for (const std::int64_t version : canaries_->insert(record, *progress_)) {
     --version_counts_[{record.job.value, version}];
   }
@@ -145,6 +156,7 @@ void Store::insert(const record::ReviseResults& record) {
 
 void Store::rollback() noexcept {
   if (progress_) progress_->forget();
+  if (answers_) answers_->rolled_back();
   solver_versions_.clear();
   version_counts_.clear();
   if (!connection_.in_transaction()) return;  // some errors roll back by themselves
@@ -161,14 +173,17 @@ void Store::insert(const record::InsertJob& record) {
       std::string_view(spec.name), std::string_view(spec.puzzle), std::string_view(spec.solver),
       spec.priority, spec.limits.time_limit_us, spec.limits.memory_limit_bytes,
       spec.limits.answer_bytes_max, record.created_ms, wire::kEmptyDigest,
-      std::string_view(stored_labels(spec.require)), std::string_view(spec.solver_version));
+      std::string_view(stored_labels(spec.require)), std::string_view(spec.solver_version),
+      spec.no_cache);
 }
 
 void Store::insert(const record::InsertChunk& record) {
   const std::uint32_t count = record.cases ? record.cases->count() : 0;
   ASSERT(record.first_case.value + count <= keys::kCaseMax + 1);
   const std::int64_t id = keys::chunk(record.job, record.chunk_no);
-  statements_->insert_chunk.run(id, record.first_case.value, count, record.hash);
+  statements_->insert_chunk.run(id, record.first_case.value, count, record.hash,
+                                !record.keys.empty());
+  if (!record.keys.empty()) answers_->insert_keys(record);
   statements_->insert_cases.run(
       id, sqlite::Blob{record.cases ? std::string_view(record.cases->bytes) : std::string_view()});
   insert_files(record);
@@ -254,6 +269,7 @@ void Store::insert(const record::InsertResults& record) {
   row.bind_at(9, version);
   version_counts_[{record.job.value, version}] += record.rows.size();
   row.bind_at(10, record.graded_ms);
+  row.bind_at(11, false);
   Progress::Chunk* chunk = nullptr;
   ChunkNo chunk_no = 0;
   for (const record::ResultRow& at : record.rows) {
@@ -263,9 +279,10 @@ void Store::insert(const record::InsertResults& record) {
       chunk = &progress_->chunk(record.job, at.chunk_no);
       chunk_no = at.chunk_no;
     }
-    progress_->add(record.job, *chunk, at.case_no, result.verdict);
-    row.bind(keys::result(record.job, at.case_no.value, chunk->generation(at.case_no)),
-             static_cast<int>(result.verdict), result.time_us, result.memory_bytes);
+    progress_->add(record.job, *chunk, at.case_no, result.verdict, result.cached);
+    const std::int64_t id =
+        keys::result(record.job, at.case_no.value, chunk->generation(at.case_no));
+    row.bind(id, static_cast<int>(result.verdict), result.time_us, result.memory_bytes);
     if (result.has_answer) {
       row.bind_at(5, sqlite::Blob{result.answer});
     } else {
@@ -276,10 +293,54 @@ void Store::insert(const record::InsertResults& record) {
     } else {
       row.bind_at(6, nullptr);
     }
+    if (result.cached) row.bind_at(11, true);
     row.step();
     row.reset();
+    if (result.cached) row.bind_at(11, false);
+    if (record.keeps_answers && !result.key.empty() && result.has_answer && !result.cached) {
+      answers_->keep(result.key, version, id, record.stretch);
+    }
   }
   if (record.stretch > 0) canaries_->note(record);
+}
+
+void Store::insert(const record::InsertCached& record) {
+  const std::int64_t version = solver_version(record.solver_version);
+  Progress::Chunk& chunk = progress_->chunk(record.job, record.chunk_no);
+  for (const KnownAnswer& known : record.answers) {
+    const CaseNo case_no{record.first_case.value + known.index};
+    progress_->add(record.job, chunk, case_no, known.verdict, true);
+    statements_->copy_result.run(
+        keys::result(record.job, case_no.value, chunk.generation(case_no)),
+        static_cast<int>(known.verdict), record.graded_ms, known.source, version);
+    if (sqlite3_changes(connection_.handle()) != 1) {
+      throw sqlite::corrupt(fmt::format(
+          "the result that the answer of case {} of job {} was taken from is missing",
+          case_no.value, record.job.value));
+    }
+  }
+  version_counts_[{record.job.value, version}] +=
+      static_cast<std::int64_t>(record.answers.size());
+}
+
+void Store::insert(const record::ForgetStretch& record) {
+  canaries_->insert(record);
+  answers_->settle(record);
+}
+
+void Store::insert(const record::BarWorker& record) {
+  canaries_->insert(record);
+  answers_->forget_unproven();
+}
+
+std::int64_t Store::known_version(const std::string& version) {
+  if (const auto at = solver_versions_.find(version); at != solver_versions_.end()) {
+    return at->second;
+  }
+  sqlite::Statement& find = statements_->find_version;
+  const sqlite::ResetAtEnd reset(find);
+  find.bind(std::string_view(version));
+  return find.step() ? find.integer(0) : 0;
 }
 
 std::int64_t Store::solver_version(const std::string& version) {
@@ -310,12 +371,20 @@ event::ChunkLoaded Store::load_chunk(const LoadChunk& load) {
   check_hash(load, cases->bytes);
   cases->offsets = std::move(*offsets);
   loaded.cases = std::move(cases);
-  if (!load.with_done) return loaded;
-  const std::string& verdicts = progress_->chunk(load.job, load.chunk_no).verdicts;
-  for (std::uint32_t i = 0; i < verdicts.size(); ++i) {
-    if (verdicts[i] != 0) loaded.done.push_back(i);
+  if (load.with_done) {
+    const std::string& verdicts = progress_->chunk(load.job, load.chunk_no).verdicts;
+    for (std::uint32_t i = 0; i < verdicts.size(); ++i) {
+      if (verdicts[i] != 0) loaded.done.push_back(i);
+    }
+    if (!connection_.in_transaction()) progress_->forget();
   }
-  if (!connection_.in_transaction()) progress_->forget();
+  if (load.look_up) {
+    loaded.look_up = load.look_up;
+    const std::int64_t version = known_version(load.look_up->solver_version);
+    if (version != 0) {
+      loaded.known = answers_->look_up(load, *loaded.cases, loaded.done, version);
+    }
+  }
   return loaded;
 }
 

@@ -16,6 +16,7 @@
 
 #include "daemon/broker/effect.h"
 #include "daemon/broker/event.h"
+#include "daemon/store/answer_table.h"
 #include "daemon/store/canary_table.h"
 #include "daemon/store/database_file.h"
 #include "daemon/store/file_table.h"
@@ -55,6 +56,8 @@ class Store {
   // For backups, which copy between the transactions.
   [[nodiscard]] sqlite::Connection& connection() { return connection_; }
   [[nodiscard]] const std::string& path() const { return path_; }
+  // That can be found again; those that were removed among them count for a while.
+  [[nodiscard]] std::uint64_t answer_count() const { return answers_->count(); }
 
   // What to tell people about an error after which the daemon must stop (exit 74).
   [[nodiscard]] Fatal failure(const sqlite::Error& error) const;
@@ -69,6 +72,9 @@ class Store {
   void insert(const record::FinishJob& record);
   void insert(const record::InsertWorker& record);
   void insert(const record::InsertResults& record);
+  void insert(const record::InsertCached& record);
+  void insert(const record::ForgetStretch& record);
+  void insert(const record::BarWorker& record);
   void insert(const record::InsertAttempt& record);
   void insert(const record::RetractAttempt& record);
   void insert(const record::ReviseResults& record);
@@ -79,6 +85,8 @@ class Store {
   void insert_files(const record::InsertChunk& record);
   // The number of a solver version, new if it was never seen.
   std::int64_t solver_version(const std::string& version);
+  // The same, 0 if it was never seen.
+  std::int64_t known_version(const std::string& version);
 
   // Throws sqlite::Error if the cases are not those that were stored.
   void check_hash(const LoadChunk& load, std::string_view cases);
@@ -93,6 +101,7 @@ class Store {
   std::unique_ptr<Progress> progress_;
   std::unique_ptr<FileTable> files_;
   std::unique_ptr<CanaryTable> canaries_;
+  std::unique_ptr<AnswerTable> answers_;
   std::unordered_map<std::string, std::int64_t> solver_versions_;  // those seen, as stored
   // Cases of the open transaction, by job and number of the solver version.
   std::map<std::pair<std::uint64_t, std::int64_t>, std::int64_t> version_counts_;

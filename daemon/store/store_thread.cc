@@ -49,6 +49,8 @@ Size size_of(const Record& record) {
   if (const auto* results = std::get_if<record::InsertResults>(&record)) {
     const std::uint64_t body = results->results.body ? results->results.body->size() : 0;
     Size size{results->rows.size(), kRecordBytes * (1 + results->rows.size()) + body, 0};
+    // An answer is noted somewhere in an index: a page of its own, as that of a chunk.
+    if (results->keeps_answers) size.chunks += results->rows.size();
     const record::ResultRow* last = nullptr;
     for (const record::ResultRow& row : results->rows) {
       if (last == nullptr || last->chunk_no != row.chunk_no) ++size.chunks;
@@ -56,15 +58,22 @@ Size size_of(const Record& record) {
     }
     return size;
   }
+  if (const auto* cached = std::get_if<record::InsertCached>(&record)) {
+    return {cached->answers.size(), kRecordBytes * (1 + cached->answers.size()), 1};
+  }
   if (const auto* revise = std::get_if<record::ReviseResults>(&record)) {
     return {revise->count, kRecordBytes + revise->count, 1};
   }
   if (const auto* chunk = std::get_if<record::InsertChunk>(&record)) {
-    std::uint64_t bytes = kRecordBytes + (chunk->cases ? chunk->cases->bytes.size() : 0);
+    std::uint64_t bytes =
+        kRecordBytes + (chunk->cases ? chunk->cases->bytes.size() : 0) + chunk->keys.size();
     for (const FileEntry& file : chunk->files) bytes += kRecordBytes + file.path.size();
     return {chunk->files.size(), bytes, 1};
   }
-  return {1, kRecordBytes, 1};
+  // The answers of a stretch lie side by side.
+  constexpr std::uint64_t kStretchPages = 200;
+  const auto* settled = std::get_if<record::ForgetStretch>(&record);
+  return {1, kRecordBytes, settled != nullptr && settled->proven ? kStretchPages : 1};
 }
 
 std::uint64_t age_ms(WriteAheadLog::Clock::time_point since) {
@@ -104,6 +113,7 @@ struct StoreThread::Impl {
   Outcome write_batch();
   void try_batch(std::size_t count, std::vector<Report>& reports);
   void finish_batch(std::size_t count);
+  void note_look_ups(const std::vector<Report>& loaded);
   void slow_down();
   Outcome look_after_log();
   void note_health();
@@ -125,6 +135,7 @@ struct StoreThread::Impl {
   std::atomic<std::uint64_t> log_bytes{0};
   std::atomic<std::int64_t> held_since{0};  // of WriteAheadLog::Clock; 0: nobody holds the log
   std::atomic<bool> slow{false};
+  std::atomic<std::uint64_t> answers{0};
   mutable std::mutex counts_mutex;
   CommitCounts counts;
   std::deque<Queued> queue;  // of the store's thread only
@@ -233,6 +244,7 @@ StoreThread::Impl::Outcome StoreThread::Impl::write_batch() {
     return pause_or_fail(error);
   }
   finish_batch(count);
+  note_look_ups(loaded);
   for (Report& one : loaded) report(std::move(one));
   return Outcome::kDone;
 }
@@ -274,6 +286,16 @@ void StoreThread::Impl::finish_batch(std::size_t count) {
   report(event::IntakeResumed{});
 }
 
+void StoreThread::Impl::note_look_ups(const std::vector<Report>& loaded) {
+  for (const Report& one : loaded) {
+    const auto* chunk = std::get_if<event::ChunkLoaded>(&one);
+    if (chunk == nullptr || !chunk->look_up) continue;
+    const std::lock_guard lock(counts_mutex);
+    counts.known_answers += chunk->known.size();
+    counts.unknown_answers += chunk->cases->count() - chunk->done.size() - chunk->known.size();
+  }
+}
+
 StoreThread::Impl::Outcome StoreThread::Impl::look_after_log() {
   try {
     if (queue.empty() && store->log().held_since()) {
@@ -291,6 +313,7 @@ StoreThread::Impl::Outcome StoreThread::Impl::look_after_log() {
 
 void StoreThread::Impl::note_health() {
   log_bytes = store->log().bytes();
+  answers = store->answer_count();
   const auto since = store->log().held_since();
   held_since = since ? since->time_since_epoch().count() : 0;
 }
@@ -377,7 +400,8 @@ StoreThread::Health StoreThread::health() const {
   const WriteAheadLog::Clock::time_point since{WriteAheadLog::Clock::duration(impl_->held_since)};
   return {.log_bytes = impl_->log_bytes,
           .reader_age_ms = impl_->held_since == 0 ? 0 : age_ms(since),
-          .slow = impl_->slow};
+          .slow = impl_->slow,
+          .answer_bytes = impl_->answers * kAnswerRowBytes};
 }
 
 }  // namespace puzzled

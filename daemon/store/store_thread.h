@@ -68,6 +68,7 @@ class StoreThread {
     std::uint64_t log_bytes = 0;      // the write-ahead log
     std::uint64_t reader_age_ms = 0;  // how long a reader has kept it from starting again
     bool slow = false;                // every transaction waits for a while, because of that
+    std::uint64_t answer_bytes = 0;   // of answers that can be found again
   };
   [[nodiscard]] Health health() const;
   [[nodiscard]] CommitCounts counts() const;  // any thread

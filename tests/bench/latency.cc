@@ -20,7 +20,7 @@ constexpr auto kLower = Report::Better::kLower;
 
 class OneCase : public client::ChunkSource {
  public:
-  bool next(client::Chunk& chunk) override {
+  bool next(client::Chunk& chunk, bool) override {
     if (std::exchange(given_, true)) return false;
     proto::Case content;
     std::string instance;

@@ -27,8 +27,8 @@ struct Stream {
   }
   std::vector<Chunk> chunks() {
     std::vector<Chunk> result;
-    CaseStream stream(puzzle, files, facts);
-    for (Chunk chunk; stream.next(chunk);) result.push_back(std::move(chunk));
+    CaseStream stream(puzzle, "staircase", files, facts);
+    for (Chunk chunk; stream.next(chunk, false);) result.push_back(std::move(chunk));
     return result;
   }
 };

@@ -16,7 +16,7 @@ namespace {
 class TestSource : public ChunkSource {
  public:
   explicit TestSource(std::uint32_t count) : count_(count) {}
-  bool next(Chunk& chunk) override {
+  bool next(Chunk& chunk, bool) override {
     if (at_ == changed_at) throw InputChanged("a.in has changed");
     if (at_ == interrupt_at) set_interrupted(true);
     if (at_ == count_) return false;

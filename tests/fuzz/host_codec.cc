@@ -4,14 +4,14 @@
 #include "proto/wire.h"
 #include "proto/worker.pb.h"
 #include "tests/fuzz/target.h"
-#include "workers/host/case_view.h"
+#include "proto/case_view.h"
 #include "workers/host/codec.h"
 
 namespace puzzled {
 namespace {
 
 void check_case(std::string_view bytes) {
-  const auto view = host::parse_case(bytes);
+  const auto view = wire::parse_case(bytes);
   proto::Case message;
   if (!view || !message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return;
   ASSERT(view->instance == message.instance() && view->invalid == message.invalid());
@@ -22,9 +22,9 @@ void check_case(std::string_view bytes) {
 }
 
 void walk(const std::string& list, std::uint32_t count) {
-  host::CaseWalker walker(list);
+  wire::CaseWalker walker(list);
   for (std::uint32_t i = 0; i < count; ++i) check_case(walker.at(i));
-  host::CaseWalker skipping(list);
+  wire::CaseWalker skipping(list);
   ASSERT(skipping.at(count).empty());
 }
 
@@ -35,7 +35,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   using namespace puzzled;
   const std::string_view body = fuzz::input(data, size);
   check_case(body);
-  host::CaseWalker(body).at(3);
+  wire::CaseWalker(body).at(3);
   proto::ToWorker sent;
   if (!sent.ParseFromArray(body.data(), static_cast<int>(body.size()))) return 0;
   const auto input = host::decode_frame(wire::encode(wire::Role::kBroker, sent));

@@ -35,6 +35,7 @@ constexpr auto kLibraries = std::to_array<Library>({
     {"toml", "toml++/*"},
     {"json", "nlohmann/*"},
     {"xxhash", "xxhash.h"},
+    {"sodium", "sodium.h"},
     {"gmp", "gmp*"},
     {"microhttpd", "microhttpd*"},
 });

@@ -10,7 +10,7 @@
 //   messages               generated client, worker and common messages
 //   puzzle-messages        the generated messages of the file's own puzzle
 //   posix                  system headers that are not the C++ standard library
-//   protobuf zmq sqlite spdlog fmt cli11 toml json xxhash gmp microhttpd      that library
+//   protobuf zmq sqlite spdlog fmt cli11 toml json xxhash gmp microhttpd sodium   that library
 #pragma once
 
 #include <array>
@@ -33,13 +33,15 @@ inline constexpr auto kRules = std::to_array<Rule>({
     {"proto/base/*", "proto/base/ posix fmt"},
     {"proto/curve.*", "proto/curve.h proto/base/ zmq fmt"},
     {"proto/wire.*", "proto/wire.h proto/base/ messages protobuf xxhash"},
+    {"proto/case_view.*", "proto/case_view.h"},
 
     // The daemon. The broker is pure; the store sees the broker's types; net/ ties both to the
     // sockets, its codec being the only one to see protobuf, and few files to see ZeroMQ.
     {"daemon/broker/*", "daemon/broker/ proto/base/"},
     {"daemon/store/*_thread.*", "daemon/store/ daemon/broker/ proto/base/ posix spdlog fmt"},
     {"daemon/store/*",
-     "daemon/store/ daemon/broker/ proto/base/ proto/wire.h posix sqlite spdlog fmt"},
+     "daemon/store/ daemon/broker/ proto/base/ proto/case_view.h proto/wire.h posix sqlite spdlog "
+     "fmt"},
     {"daemon/net/codec*",
      "daemon/net/ daemon/broker/ daemon/store/query.h proto/wire.h proto/base/ messages protobuf "
      "fmt"},
@@ -61,6 +63,7 @@ inline constexpr auto kRules = std::to_array<Rule>({
     {"workers/puzzles/*/brute_force.*", "structs workers/puzzles/ gmp fmt"},
     {"workers/puzzles/*/*", "./ workers/puzzles/ proto/base/ gmp fmt puzzle-messages protobuf"},
     {"workers/puzzles/registry.cc", "workers/puzzles/ workers/puzzles/*/*.h"},
+    {"workers/puzzles/key.*", "workers/puzzles/ proto/base/ sodium"},
     {"workers/puzzles/*", "workers/puzzles/ proto/base/ posix gmp fmt protobuf"},
 
     // The worker. The session is pure; the host owns the socket; the child runs the puzzles.
@@ -70,8 +73,8 @@ inline constexpr auto kRules = std::to_array<Rule>({
     {"workers/host/codec*",
      "workers/host/ workers/puzzles/ proto/wire.h proto/base/ messages protobuf fmt"},
     {"workers/host/solver_child*",
-     "workers/host/ workers/puzzles/ proto/wire.h proto/base/ messages protobuf posix fmt"},
-    {"workers/host/case_view*", "workers/host/ proto/base/ messages protobuf fmt"},
+     "workers/host/ workers/puzzles/ proto/case_view.h proto/wire.h proto/base/ messages protobuf "
+     "posix fmt"},
     {"workers/host/slot*",
      "workers/host/ proto/wire.h proto/base/ messages protobuf posix spdlog fmt"},
     {"workers/host/budget*", "workers/host/ posix gmp"},
@@ -89,7 +92,8 @@ inline constexpr auto kRules = std::to_array<Rule>({
     {"client/scaler/*",
      "client/scaler/ client/ workers/puzzles/ proto/base/ messages posix spdlog fmt cli11 json"},
     {"client/*",
-     "client/ workers/puzzles/ proto/wire.h proto/base/ messages protobuf posix spdlog fmt cli11 "
+     "client/ workers/puzzles/ proto/case_view.h proto/wire.h proto/base/ messages protobuf posix "
+     "spdlog fmt cli11 "
      "toml json xxhash"},
 });
 

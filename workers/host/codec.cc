@@ -95,6 +95,7 @@ std::variant<Event, std::string> read_dispatch(proto::Dispatch& in) {
   out->limits = {in.limits().time_limit_us(), in.limits().memory_limit_bytes(),
                  in.limits().answer_bytes_max()};
   out->alone = in.alone();
+  out->keys_wanted = in.keys_wanted();
   out->case_count = in.case_count();
   out->cases = std::move(*in.mutable_cases());
   const auto offsets = wire::split_cases(out->cases);

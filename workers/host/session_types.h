@@ -36,6 +36,7 @@ struct Dispatch {
   std::string solver;
   Limits limits;
   bool alone = false;  // nothing else runs in this worker meanwhile; in a fresh solver process
+  bool keys_wanted = false;  // results have keys, and equal instances are solved once
   std::uint32_t case_count = 0;
   std::string cases;  // a serialised CaseList of case_count cases
 };

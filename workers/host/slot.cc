@@ -103,6 +103,7 @@ void Slot::fill_header() {
   h.memory_limit_bytes = dispatch_->limits.memory_limit_bytes;
   h.answer_bytes_max =
       std::min<std::uint64_t>(dispatch_->limits.answer_bytes_max, wire::kAnswerBytesMax);
+  h.keys_wanted = dispatch_->keys_wanted ? 1 : 0;
   copy_name(dispatch_->puzzle, h.puzzle);
   copy_name(dispatch_->solver, h.solver);
   h.start_position.store(kNoPosition, std::memory_order_relaxed);

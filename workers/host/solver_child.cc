@@ -14,14 +14,17 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <string>
+#include <unordered_map>
 
 #include "proto/base/units.h"
+#include "proto/case_view.h"
 #include "proto/worker.pb.h"
 #include "workers/host/budget.h"
-#include "workers/host/case_view.h"
 #include "workers/host/clocks.h"
 #include "workers/host/shared_area.h"
+#include "workers/puzzles/key.h"
 #include "workers/puzzles/registry.h"
 #include "workers/puzzles/text.h"
 
@@ -34,6 +37,8 @@ constexpr std::size_t kMessageBytesMax = 1000;  // proto/worker.proto
 constexpr std::int64_t kCpuReadingAge = 1'000'000;
 // An answer's buffer is kept for the next case unless it is larger.
 constexpr std::size_t kAnswerBytesKept = 1U << 20U;
+// Answers of a dispatch that are remembered for equal instances in it.
+constexpr std::size_t kSolvedBytesMax = 4U << 20U;
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool kLimitAddressSpace = false;  // the sanitizer reserves terabytes of it
@@ -81,10 +86,13 @@ class SolverChild {
 
   void open_dispatch() {
     dispatch_no_ = header_->dispatch_no;
-    walker_ = CaseWalker({input_, header_->cases_bytes});
+    walker_ = wire::CaseWalker({input_, header_->cases_bytes});
     const Puzzle* puzzle = find_puzzle(header_->puzzle);
     puzzle_ = puzzle;
     solver_ = puzzle == nullptr ? nullptr : find_solver(*puzzle, header_->solver);
+    solved_.clear();
+    solved_bytes_ = 0;
+    result_.mutable_key()->reserve(kKeyBytes);  // none of a case's memory
     if (kLimitAddressSpace) {
       const std::uint64_t limit = std::min<std::uint64_t>(header_->memory_limit_bytes, 1ULL << 45U);
       rlimit space{};
@@ -124,6 +132,7 @@ class SolverChild {
       }
       result_.set_memory_bytes(budget::end_case());
       measure(start_mono, start_cpu);
+      if (header_->keys_wanted != 0) merge();
       write_result();
       header_->finish_mono_ns.store(mono_ns_, std::memory_order_release);
     }
@@ -161,7 +170,10 @@ class SolverChild {
   // solver's death.
   void grade(std::string_view serialised) {
     result_.mutable_message()->clear();
-    const auto view = parse_case(serialised);
+    result_.clear_key();
+    result_.clear_cached();
+    same_ = nullptr;
+    const auto view = wire::parse_case(serialised);
     if (!view) return finish(proto::INVALID_INSTANCE, "the case cannot be decoded");
     if (!view->invalid.empty()) return finish(proto::INVALID_INSTANCE, view->invalid);
     if (solver_ == nullptr) {
@@ -171,7 +183,12 @@ class SolverChild {
     std::string& answer = *result_.mutable_answer();
     if (answer.capacity() > kAnswerBytesKept) std::string().swap(answer);
     try {
-      solver_->solve(view->instance, answer);
+      if (header_->keys_wanted != 0) find_same(view->instance);
+      if (same_ == nullptr) {
+        solver_->solve(view->instance, answer);
+      } else {
+        answer = same_->answer;
+      }
     } catch (const InvalidWire& e) {
       return finish(proto::INVALID_INSTANCE, e.what());
     }
@@ -183,7 +200,39 @@ class SolverChild {
     compare(*view, answer);
   }
 
-  void compare(const CaseView& view, const std::string& answer) {
+  // Sets the result's key, and same_ if an equal instance of the dispatch was solved.
+  void find_same(std::string_view instance) {
+    AnswerKey key;
+    if (!answer_key(*puzzle_, solver_->name, instance, key)) return;
+    result_.set_key(key.data(), key.size());
+    const auto it = solved_.find(result_.key());
+    if (it != solved_.end()) same_ = &it->second;
+  }
+
+  // After the case was measured: what it costs is what its equal did. What is remembered for those
+  // that come counts for no case.
+  void merge() {
+    if (same_ != nullptr) {
+      if (!result_.has_answer()) return;
+      result_.set_cached(true);
+      result_.set_time_us(same_->time_us);
+      result_.set_memory_bytes(same_->memory_bytes);
+      return;
+    }
+    if (result_.key().empty() || !result_.has_answer() ||
+        result_.answer().size() > kSolvedBytesMax - solved_bytes_) {
+      return;
+    }
+    try {
+      solved_.try_emplace(result_.key(), Solved{.answer = result_.answer(),
+                                                .time_us = result_.time_us(),
+                                                .memory_bytes = result_.memory_bytes()});
+      solved_bytes_ += result_.answer().size();
+    } catch (const std::bad_alloc&) {  // then its equals are solved again
+    }
+  }
+
+  void compare(const wire::CaseView& view, const std::string& answer) {
     if (view.expected_error) {
       result_.set_verdict(proto::INVALID_ANSWER);
       result_.set_message(printable(*view.expected_error, kMessageBytesMax - 3));
@@ -222,16 +271,25 @@ class SolverChild {
         std::memory_order_release);
   }
 
+  struct Solved {
+    std::string answer;
+    std::uint64_t time_us = 0;
+    std::uint64_t memory_bytes = 0;
+  };
+
   SharedHeader* header_;
   char* output_;
   const char* input_;
   std::uint64_t address_space_;
 
   std::uint64_t dispatch_no_ = 0;
-  CaseWalker walker_;
+  wire::CaseWalker walker_;
   const Puzzle* puzzle_ = nullptr;
   const Solver* solver_ = nullptr;
   proto::CaseResult result_;
+  std::unordered_map<std::string, Solved> solved_;  // of the dispatch, by key
+  std::size_t solved_bytes_ = 0;                    // of their answers
+  const Solved* same_ = nullptr;                    // as the case being solved; nullptr: none
 
   std::int64_t mono_ns_ = 0;     // end of the last case
   std::int64_t reading_ns_ = 0;  // when cpu_ns_ was read

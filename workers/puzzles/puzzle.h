@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "workers/puzzles/key.h"
 #include "workers/puzzles/rng.h"
 #include "workers/puzzles/text.h"
 
@@ -100,6 +101,9 @@ struct Puzzle {
   // A random valid instance that brute force solves in about a millisecond; `size` 0..100 scales
   // it, 100 being the largest that is still quick.
   std::string (*generate)(Rng& rng, int size);
+  // Adds the fields of the instance: equal ones in the same way, others in another. Throws
+  // InvalidWire. nullptr: answers cannot be found again.
+  void (*add_to_key)(std::string_view instance, KeyHash& key) = nullptr;
 };
 
 }  // namespace puzzled

@@ -12,6 +12,12 @@ std::optional<std::string> validate(std::string_view instance) {
   return std::nullopt;
 }
 
+void add_to_key(std::string_view instance, KeyHash& key) {
+  const Instance it = decode_instance(instance);
+  key.add(it.n);
+  key.add(it.k);
+}
+
 }  // namespace
 
 const Puzzle& puzzle() {
@@ -33,6 +39,7 @@ const Puzzle& puzzle() {
       .validate = validate,
       .check = check,
       .generate = generate,
+      .add_to_key = add_to_key,
   };
   return puzzle;
 }

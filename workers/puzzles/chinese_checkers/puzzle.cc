@@ -20,6 +20,11 @@ std::optional<std::string> validate(std::string_view instance) {
   return std::nullopt;
 }
 
+void add_to_key(std::string_view instance, KeyHash& key) {
+  const Instance it = decode_instance(instance);
+  for (const std::uint64_t word : it.words) key.add(word);
+}
+
 }  // namespace
 
 const Puzzle& puzzle() {
@@ -41,6 +46,7 @@ const Puzzle& puzzle() {
       .validate = validate,
       .check = check,
       .generate = generate,
+      .add_to_key = add_to_key,
   };
   return puzzle;
 }

@@ -25,6 +25,11 @@ std::optional<std::string> validate(std::string_view instance) {
   return std::nullopt;
 }
 
+void add_to_key(std::string_view instance, KeyHash& key) {
+  const Instance it = decode_instance(instance);
+  key.add({reinterpret_cast<const char*>(it.squares.data()), it.squares.size()});
+}
+
 }  // namespace
 
 const Puzzle& puzzle() {
@@ -45,6 +50,7 @@ const Puzzle& puzzle() {
       .validate = validate,
       .check = check,
       .generate = generate,
+      .add_to_key = add_to_key,
   };
   return puzzle;
 }

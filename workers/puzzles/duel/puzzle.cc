@@ -20,6 +20,12 @@ std::optional<std::string> validate(std::string_view instance) {
   return std::nullopt;
 }
 
+void add_to_key(std::string_view instance, KeyHash& key) {
+  const Instance it = decode_instance(instance);
+  key.add(it.values.size());
+  for (const std::uint64_t value : it.values) key.add(value);
+}
+
 }  // namespace
 
 const Puzzle& puzzle() {
@@ -39,6 +45,7 @@ const Puzzle& puzzle() {
       .validate = validate,
       .check = check,
       .generate = generate,
+      .add_to_key = add_to_key,
   };
   return puzzle;
 }

@@ -12,6 +12,10 @@ std::optional<std::string> validate(std::string_view instance) {
   return std::nullopt;
 }
 
+void add_to_key(std::string_view instance, KeyHash& key) {
+  key.add(decode_instance(instance).n);
+}
+
 }  // namespace
 
 const Puzzle& puzzle() {
@@ -32,6 +36,7 @@ const Puzzle& puzzle() {
       .validate = validate,
       .check = check,
       .generate = generate,
+      .add_to_key = add_to_key,
   };
   return puzzle;
 }

@@ -1,8 +1,8 @@
-#include "workers/host/case_view.h"
+#include "proto/case_view.h"
 
 #include <cstddef>
 
-namespace puzzled::host {
+namespace puzzled::wire {
 namespace {
 
 enum WireType : std::uint64_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
@@ -90,4 +90,4 @@ std::string_view CaseWalker::at(std::uint32_t position) {
   return take();
 }
 
-}  // namespace puzzled::host
+}  // namespace puzzled::wire

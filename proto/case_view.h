@@ -1,11 +1,11 @@
-// Reading the cases of a dispatch in place.
+// Reading the cases of a list in place.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string_view>
 
-namespace puzzled::host {
+namespace puzzled::wire {
 
 // A `Case` message (proto/common.proto) whose fields point into its serialised form.
 struct CaseView {
@@ -35,4 +35,4 @@ class CaseWalker {
   std::uint32_t next_ = 0;
 };
 
-}  // namespace puzzled::host
+}  // namespace puzzled::wire

@@ -1,4 +1,4 @@
-#include "workers/host/case_view.h"
+#include "proto/case_view.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include "proto/common.pb.h"
 #include "proto/wire.h"
 
-namespace puzzled::host {
+namespace puzzled::wire {
 namespace {
 
 std::string random_bytes(std::mt19937_64& random) {
@@ -97,4 +97,4 @@ TEST(CaseWalker, CutOffListsEndWithEmptyCases) {
 }
 
 }  // namespace
-}  // namespace puzzled::host
+}  // namespace puzzled::wire

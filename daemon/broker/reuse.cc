@@ -1,0 +1,123 @@
+#include "daemon/broker/reuse.h"
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
+#include "daemon/broker/canaries.h"
+#include "daemon/broker/leases.h"
+#include "proto/base/assert.h"
+
+namespace puzzled::broker {
+namespace {
+
+// What such a result takes in the store's queue: it is copied there.
+constexpr std::uint64_t kRowBytes = 64;
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// The run of digits that `text` begins with, without leading zeros. It is taken off.
+std::string_view take_number(std::string_view& text) {
+  const auto end = static_cast<std::size_t>(
+      std::ranges::find_if_not(text, is_digit) - text.begin());
+  std::string_view number = text.substr(0, end);
+  text.remove_prefix(end);
+  number.remove_prefix(std::min(number.find_first_not_of('0'), number.size()));
+  return number;
+}
+
+}  // namespace
+
+bool OlderVersion::operator()(std::string_view a, std::string_view b) const {
+  const std::pair whole(a, b);
+  while (!a.empty() && !b.empty()) {
+    if (is_digit(a.front()) && is_digit(b.front())) {
+      const std::string_view x = take_number(a);
+      const std::string_view y = take_number(b);
+      if (x.size() != y.size()) return x.size() < y.size();
+      if (x != y) return x < y;
+      continue;
+    }
+    if (a.front() != b.front()) return a.front() < b.front();
+    a.remove_prefix(1);
+    b.remove_prefix(1);
+  }
+  if (a.empty() != b.empty()) return a.empty();
+  return whole.first < whole.second;  // "01" and "1" are two versions
+}
+
+void Reuse::recover(const Recovery& recovery) {
+  has_answers_ = recovery.has_answers;
+  std::map<LaneNo, JobId> last_jobs;
+  for (const RecoveredVersion& it : recovery.versions) {
+    const LaneNo lane = core_.queue.lane_of(it.puzzle, it.solver);
+    std::string& last = versions_[lane].last;
+    JobId& last_job = last_jobs[lane];
+    if (it.last_job < last_job) continue;
+    if (it.last_job == last_job && OlderVersion{}(it.version, last)) continue;
+    last = it.version;
+    last_job = it.last_job;
+  }
+}
+
+void Reuse::offered(LaneNo lane, const std::string& version) {
+  ++versions_[lane].offered[version];
+}
+
+void Reuse::withdrawn(LaneNo lane, const std::string& version) {
+  Versions& versions = versions_.at(lane);
+  const auto it = versions.offered.find(version);
+  ASSERT(it != versions.offered.end());
+  if (--it->second > 0) return;
+  versions.offered.erase(it);
+  if (versions.offered.empty()) versions.last = version;
+}
+
+bool Reuse::keeps_answers(const Job& job) const {
+  if (!core_.options.answer_cache || job.spec->no_cache) return false;
+  const Cost& cost = job.cost.known() ? job.cost : core_.queue.lane(job.place.lane).cost;
+  return !cost.known() || cost.case_us() >= core_.options.answer_cache_cost_us;
+}
+
+const std::string* Reuse::version_for(const Job& job) const {
+  if (!has_answers_ || !keeps_answers(job)) return nullptr;
+  if (!job.spec->solver_version.empty()) return &job.spec->solver_version;
+  const auto it = versions_.find(core_.queue.lane(job.place.lane).plain);
+  if (it == versions_.end()) return nullptr;
+  const Versions& versions = it->second;
+  const std::string& newest =
+      versions.offered.empty() ? versions.last : versions.offered.rbegin()->first;
+  return newest.empty() ? nullptr : &newest;
+}
+
+std::optional<LookUp> Reuse::look_up(const Job& job) const {
+  const std::string* version = version_for(job);
+  if (version == nullptr) return std::nullopt;
+  const LaneNo lane = core_.queue.lane(job.place.lane).plain;
+  return LookUp{.solver_version = *version,
+                .limits = job.spec->limits,
+                .proven_only = core_.canaries->is_watched(lane),
+                .trust = core_.canaries->trust()};
+}
+
+void Reuse::take(Job& job, OpenChunk& chunk, event::ChunkLoaded& loaded) {
+  if (loaded.known.empty() || loaded.look_up->trust != core_.canaries->trust()) return;
+  const auto count = static_cast<std::uint32_t>(loaded.known.size());
+  ASSERT(count <= chunk.open_count);
+  for (const KnownAnswer& known : loaded.known) {
+    ASSERT(known.index < chunk.case_count);
+    loaded.done.push_back(known.index);
+    if (!job.suspects.empty()) job.suspects.erase(CaseNo{chunk.first_case.value + known.index});
+  }
+  chunk.open_count -= count;
+  job.done_count += count;
+  core_.leases->note_undurable(count * kRowBytes, nullptr);
+  core_.step.record(record::InsertCached{.job = job.id,
+                                         .chunk_no = chunk.chunk_no,
+                                         .first_case = chunk.first_case,
+                                         .solver_version = loaded.look_up->solver_version,
+                                         .graded_ms = core_.step.wall_ms(),
+                                         .answers = std::move(loaded.known)});
+}
+
+}  // namespace puzzled::broker

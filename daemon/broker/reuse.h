@@ -1,0 +1,55 @@
+// Reuse of answers: whose cases are looked up among those that are known, for which version of the
+// solver, and what becomes of those that are found.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "daemon/broker/core.h"
+#include "daemon/broker/job.h"
+
+namespace puzzled::broker {
+
+// Runs of digits count as numbers: "9" is older than "10", "1.2-rc" older than "1.10".
+struct OlderVersion {
+  bool operator()(std::string_view a, std::string_view b) const;
+};
+
+class Reuse {
+ public:
+  explicit Reuse(Core& core) : core_(core) {}
+
+  void recover(const Recovery& recovery);
+
+  // Whether the answers of its cases are worth keeping: then workers send keys.
+  [[nodiscard]] bool keeps_answers(const Job& job) const;
+  // Whether some of its cases may be known: then its client sends keys.
+  [[nodiscard]] bool looks_up(const Job& job) const { return version_for(job) != nullptr; }
+  // What to ask when a chunk with keys is loaded.
+  [[nodiscard]] std::optional<LookUp> look_up(const Job& job) const;
+  // Records what was found as results; `loaded.done` has these cases, too.
+  void take(Job& job, OpenChunk& chunk, event::ChunkLoaded& loaded);
+
+  // A worker offers this version of a lane's solver, or no more. Of Lane::plain.
+  void offered(LaneNo lane, const std::string& version);
+  void withdrawn(LaneNo lane, const std::string& version);
+  void answers_kept() { has_answers_ = true; }
+
+ private:
+  struct Versions {
+    std::map<std::string, std::uint32_t, OlderVersion> offered;  // by so many workers
+    // While there is no worker: what the last one had, or what gave the last results.
+    std::string last;
+  };
+  // Whose answers may stand for those of the job; nullptr: it looks up none.
+  [[nodiscard]] const std::string* version_for(const Job& job) const;
+
+  Core& core_;
+  bool has_answers_ = false;  // some are kept, or were
+  std::map<LaneNo, Versions> versions_;
+};
+
+}  // namespace puzzled::broker
