@@ -232,6 +232,16 @@ TEST_F(GenerationsTest, TheCheckKnowsGenerations) {
                   "worker, solver_version, graded_ms, answer, message FROM results LIMIT 1",
                   no_case));
   EXPECT_EQ(check().size(), 1U) << "a result of no case";
+  change(fmt::format("DELETE FROM results WHERE id = {}", no_case));
+  for (const std::uint64_t g : {1U, 2U, 3U, 127U, 128U}) {
+    const std::int64_t case_0 = keys::result({1}, 0, g);
+    change(
+        fmt::format("INSERT INTO results SELECT {}, verdict, time_us, memory_bytes, attempt, "
+                    "worker, solver_version, graded_ms, answer, message FROM results LIMIT 1",
+                    case_0));
+    EXPECT_EQ(check().size(), 1U) << "a result of case 0 in generation " << g;
+    change(fmt::format("DELETE FROM results WHERE id = {}", case_0));
+  }
 }
 
 TEST_F(GenerationsTest, TheCheckKnowsWhatIsNotProven) {
