@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "daemon/store/check.h"
 #include "daemon/store/keys.h"
 #include "daemon/store/reader.h"
@@ -277,6 +279,39 @@ TEST_F(GenerationsTest, ACanaryIsComparedWithTheNewestResult) {
   const auto loaded = store->load_canaries({.job = {1}, .chunk_no = 0, .epoch = 1});
   ASSERT_EQ(loaded.known.size(), 1U);
   EXPECT_EQ(loaded.known[0].answer_digest, wire::digest_of("TWO"));
+}
+
+// A sound worker would fail it.
+TEST_F(GenerationsTest, CasesThatChangedAreNoCanaries) {
+  const LoadCanaries load{.job = {1}, .chunk_no = 0, .epoch = 1};
+  EXPECT_FALSE(store->load_canaries(load).known.empty());
+  const LoadChunk same{.job = {1}, .chunk_no = 0, .first_case = {1}, .case_count = 3};
+  EXPECT_EQ(store->load_chunk(same).cases->count(), 3U);
+  for (const char* damage :
+       {"UPDATE chunk_cases SET payload = CAST(replace(payload, 'case 1', 'case 7') AS BLOB)",
+        "DELETE FROM chunk_cases"}) {
+    change(damage);
+    EXPECT_THROW(store->load_canaries(load), sqlite::Error) << damage;
+    EXPECT_THROW(store->load_chunk(same), sqlite::Error) << damage;
+  }
+}
+
+TEST_F(GenerationsTest, AJobWithoutCasesHasNoCanaries) {
+  write(*store, {insert_job(2)});
+  const auto loaded = store->load_canaries({.job = {2}, .chunk_no = 0, .epoch = 1});
+  EXPECT_EQ(loaded.cases, nullptr);
+  EXPECT_TRUE(loaded.known.empty());
+}
+
+TEST_F(GenerationsTest, WhatIsNotProvenMustHaveItsWorkerJobAndChunk) {
+  close();
+  const std::string damaged = folder.file("damaged.db");
+  for (const char* damage : {"DELETE FROM workers WHERE worker = 1", "DELETE FROM jobs",
+                             "DELETE FROM chunks WHERE id = (1 << 32) + 1"}) {
+    std::filesystem::copy_file(path, damaged, std::filesystem::copy_options::overwrite_existing);
+    sqlite::Connection(damaged, sqlite::Connection::Mode::kReadWrite).exec(damage);
+    EXPECT_THROW(Store::open(damaged, unhurried())->recover(), Fatal) << damage;
+  }
 }
 
 TEST_F(GenerationsTest, WhoIsBarredIsKnownAfterARestart) {
