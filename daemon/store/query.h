@@ -64,7 +64,8 @@ struct JobRow {
   std::uint64_t file_count = 0;
   std::array<std::uint64_t, kVerdictCount> verdicts{};
   std::string cancel_reason;
-  // Solver versions and how many results each gave, the most first; only in answer to GetJob.
+  // Solver versions and how many results each gave, the 20 with the most, those first; only in
+  // answer to GetJob.
   std::vector<std::pair<std::string, std::uint64_t>> versions;
   bool canary = false;
   std::uint64_t revised = 0;  // results that were taken back
