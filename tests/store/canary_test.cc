@@ -121,7 +121,8 @@ TEST_F(GenerationsTest, TheNextResultLiesBesideIt) {
   ASSERT_TRUE(detail.result.has_value());
   EXPECT_EQ(detail.result->answer, "TWO");
   ASSERT_EQ(detail.earlier.size(), 1U);
-  EXPECT_EQ(detail.earlier[0].answer, "two");
+  EXPECT_TRUE(detail.earlier[0].has_answer);
+  EXPECT_EQ(detail.earlier[0].answer, "") << "up to 127 of them have to fit into one message";
   EXPECT_TRUE(check().empty());
 }
 
@@ -243,6 +244,90 @@ TEST_F(GenerationsTest, TheCheckKnowsGenerations) {
                     case_0));
     EXPECT_EQ(check().size(), 1U) << "a result of case 0 in generation " << g;
     change(fmt::format("DELETE FROM results WHERE id = {}", case_0));
+  }
+}
+
+// Beside the newest, its earlier answers are there while they fill no more than a page.
+TEST_F(GenerationsTest, AnswersThatWereTakenBackHaveABound) {
+  take_back(0, 1, 3);
+  grade({{1, 0, Verdict::kSolved, std::string(2000, '2')}});
+  take_back(0, 1, 1);
+  grade({{1, 0, Verdict::kSolved, std::string(400, '3')}});
+  StoreOptions options = unhurried();
+  options.page_bytes_max = 1000;
+  Reader reader(path, options);
+  query::ListResults query{.job = {1},
+                           .limit = 2,
+                           .verdicts = {},
+                           .label_glob = "",
+                           .with_answers = true,
+                           .all_generations = true};
+  const auto rows = [&] { return std::get<query::ResultsPage>(reader.answer(query)).rows; };
+  auto page = rows();
+  ASSERT_EQ(page.size(), 3U) << "the rows of a case stay together";
+  EXPECT_EQ(page[0].answer, "one");
+  EXPECT_FALSE(page[0].answer_left_out);
+  EXPECT_EQ(page[1].answer, "");
+  EXPECT_TRUE(page[1].has_answer && page[1].answer_left_out);
+  EXPECT_EQ(page[2].answer, std::string(400, '3'));
+  take_back(0, 1, 1);
+  grade({{1, 0, Verdict::kSolved, std::string(5000, '4')}});
+  page = rows();
+  ASSERT_EQ(page.size(), 4U);
+  EXPECT_TRUE(page[0].answer_left_out && page[1].answer_left_out && page[2].answer_left_out);
+  EXPECT_EQ(page[3].answer.size(), 5000U) << "the newest is there in any case";
+  query.with_answers = false;
+  for (const query::ResultRow& row : rows()) {
+    EXPECT_TRUE(row.has_answer && !row.answer_left_out && row.answer.empty());
+  }
+}
+
+// Each generation is a lookup, so a page of many ends by them.
+TEST_F(GenerationsTest, ManyGenerationsAreCutIntoPages) {
+  constexpr std::uint32_t kCases = 600;
+  constexpr std::uint32_t kGenerations = 100;
+  static_assert(kCases * kGenerations > 2 * kPageStepsMax);
+  std::vector<Graded> cases;
+  for (std::uint64_t i = 1; i <= kCases; ++i) cases.push_back({.case_no = i});
+  write(*store, {insert_job(2), insert_chunk(2, 0, 1, kCases), insert_results(2, cases)});
+  close();
+  change(
+      fmt::format("UPDATE progress SET generations = CAST(replace(hex(zeroblob({})), '00', "
+                  "char({})) AS BLOB) WHERE id = {}",
+                  kCases, kGenerations, keys::progress({2}, 0)));
+  change(fmt::format(
+      "WITH RECURSIVE later(g) AS (SELECT 1 UNION ALL SELECT g + 1 FROM later WHERE g < {}) "
+      "INSERT INTO results SELECT id + (g << 32), verdict, time_us, memory_bytes, attempt, worker, "
+      "solver_version, graded_ms, answer, message FROM results, later WHERE id BETWEEN {} AND {}",
+      kGenerations - 1, keys::result({2}, 1), keys::result({2}, kCases)));
+  Reader reader(path, unhurried());
+  query::ListResults query{.job = {2},
+                           .limit = 1'000'000,
+                           .verdicts = {},
+                           .label_glob = "",
+                           .with_answers = false,
+                           .all_generations = true};
+  std::size_t rows = 0;
+  for (bool more = true; more;) {
+    const auto page = std::get<query::ResultsPage>(reader.answer(query));
+    EXPECT_LT(page.rows.size(), kPageStepsMax + kGenerations);
+    rows += page.rows.size();
+    more = page.more;
+    query.after_case = page.next_after;
+  }
+  EXPECT_EQ(rows, std::size_t{kCases} * kGenerations);
+}
+
+TEST_F(GenerationsTest, GenerationsOfAnotherSizeAreDamage) {
+  take_back(0, 1, 2);
+  close();
+  for (const char* generations : {"x'02'", "x'0202020202'"}) {
+    change(fmt::format("UPDATE progress SET generations = {}", generations));
+    EXPECT_THROW(list(false), sqlite::Error) << generations;
+    EXPECT_THROW(list(true), sqlite::Error) << generations;
+    Reader reader(path, unhurried());
+    EXPECT_THROW(reader.answer(query::GetCase{.job = {1}, .case_no = {3}}), sqlite::Error)
+        << generations;
   }
 }
 
