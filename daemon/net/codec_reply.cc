@@ -136,6 +136,7 @@ void fill(const query::ResultRow& from, proto::ResultRow& to) {
   to.set_solver_version(from.solver_version);
   to.set_graded_ms(from.graded_ms);
   to.set_has_answer(from.has_answer);
+  to.set_answer_left_out(from.answer_left_out);
   to.set_answer(from.answer);
   to.set_message(from.message);
   to.set_generation(from.generation);
