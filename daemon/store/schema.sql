@@ -11,6 +11,8 @@ CREATE TABLE meta (
   boot       INTEGER NOT NULL,  -- raised and committed at every start
   created_ms INTEGER NOT NULL
 ) STRICT;
+-- 2440587.5 is the Julian day of 1970-01-01.
+INSERT INTO meta VALUES (1, 0, CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER));
 
 CREATE TABLE jobs (
   job                INTEGER PRIMARY KEY,

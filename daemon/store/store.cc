@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
-#include <chrono>
 #include <utility>
 
 #include "daemon/store/failure.h"
 #include "daemon/store/keys.h"
 #include "daemon/store/labels.h"
 #include "daemon/store/migrate.h"
+#include "daemon/store/new_database.h"
 #include "proto/base/assert.h"
 #include "proto/wire.h"
 
@@ -22,9 +22,10 @@ std::string prepared_path(const std::string& path) {
   return path;
 }
 
-std::int64_t wall_ms() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
+// The file, whose lock the caller holds, with a database in it.
+const std::string& filled(const std::string& path) {
+  create_if_empty(path);
+  return path;
 }
 
 }  // namespace
@@ -91,7 +92,7 @@ Store::Store(std::string path, const StoreOptions& options)
     : path_(prepared_path(path)),
       options_(options),
       lock_(path_),
-      connection_(path_, sqlite::Connection::Mode::kReadWrite) {
+      connection_(filled(path_), sqlite::Connection::Mode::kReadWrite) {
   sqlite3_busy_timeout(connection_.handle(), static_cast<int>(options_.lock_wait_ms));
   refuse_unsuitable(connection_, path_);  // before anything in the file changes
   connection_.exec(
@@ -101,8 +102,6 @@ Store::Store(std::string path, const StoreOptions& options)
                                options_.cache_bytes / 1024, options_.checkpoint_wal_bytes));
   log_.emplace(connection_, options_);
   migrate(connection_, path_);
-  connection_.exec(fmt::format(
-      "INSERT OR IGNORE INTO meta (id, boot, created_ms) VALUES (1, 0, {})", wall_ms()));
   statements_ = std::make_unique<Statements>(connection_);
   progress_ = std::make_unique<Progress>(connection_);
   files_ = std::make_unique<FileTable>(connection_);
