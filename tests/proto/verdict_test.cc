@@ -45,5 +45,16 @@ TEST(Verdict, OnlySolvedAndAcceptedAreGood) {
   }
 }
 
+TEST(Verdict, WhatDependsOnTheMachineIsNotKnown) {
+  for (const Verdict verdict : {Verdict::kSolved, Verdict::kAccepted, Verdict::kWrongAnswer,
+                                Verdict::kInvalidInstance, Verdict::kInvalidAnswer}) {
+    EXPECT_TRUE(is_known(verdict)) << verdict_name(verdict);
+  }
+  for (const Verdict verdict : {Verdict::kTimeLimit, Verdict::kMemoryLimit, Verdict::kOutputLimit,
+                                Verdict::kCrashed, Verdict::kCancelled, Verdict::kInternalError}) {
+    EXPECT_FALSE(is_known(verdict)) << verdict_name(verdict);
+  }
+}
+
 }  // namespace
 }  // namespace puzzled
