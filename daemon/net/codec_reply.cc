@@ -287,6 +287,8 @@ std::string encode(std::uint64_t request, const Demand& demand) {
     lane.set_work_us(from.work_us);
     lane.set_slots_wanted(from.slots_wanted);
     lane.set_slots(from.slots);
+    fill(from.require, *lane.mutable_require());
+    lane.set_solver_version(from.solver_version);
   }
   return finish(request, reply);
 }
