@@ -40,13 +40,14 @@ struct OpenChunk {
   std::uint32_t leased_count = 0;  // of them
   std::uint32_t case_bytes = 0;    // as BacklogChunk::bytes
   std::uint64_t memory_bytes = 0;  // what it counts for in the window
-  std::int64_t asked_ms = 0;       // steady; when it was asked of the store, while kLoading
+  // While kLoading: when it was asked of the store (steady), and the number of the question. Other
+  // answers are older than what is known here. 0: what was asked is out of date.
+  std::int64_t asked_ms = 0;
+  std::uint64_t ask = 0;
   ChunkCasesPtr cases;
   std::vector<CaseState> states;      // once active
   std::vector<PositionRange> queued;  // disjoint; the next one is the last
   std::vector<std::uint32_t> alone;   // suspects: each makes a dispatch of its own
-  // Results that were taken back while the cases were asked for: the store's answer may have them.
-  std::vector<std::uint32_t> reopened;
 };
 
 // A chunk with open cases that is only in the store.
@@ -138,7 +139,6 @@ struct Job {
   std::uint64_t alone_count = 0;   // suspect cases of them
   std::uint64_t leased_count = 0;
   std::uint32_t loading_count = 0;
-  std::set<ChunkNo> asked_twice;  // chunks of which the store may send two answers
 
   Place place;
   Cost cost;

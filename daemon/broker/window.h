@@ -91,6 +91,7 @@ class Window {
   void remove(Job& job, OpenChunk& chunk);
   void activate(Job& job, OpenChunk& chunk, const std::vector<std::uint32_t>& done);
   void load(Job& job);
+  void ask(const Job& job, OpenChunk& chunk);
   void repair_chunk(Job& job, OpenChunk& chunk, const LeasedCases& leased);
   void rebuild(Job& job, OpenChunk& chunk, const std::vector<bool>& leased);
   void repair_counts(Job& job);
@@ -100,6 +101,7 @@ class Window {
 
   Core& core_;
   std::uint64_t bytes_ = 0;
+  std::uint64_t asks_ = 0;  // questions to the store
   std::uint64_t durable_steps_ = 0;
   std::deque<Undurable> undurable_;
   std::unordered_map<PeerId, std::uint32_t> unacknowledged_;

@@ -34,13 +34,7 @@ void Window::repair_chunk(Job& job, OpenChunk& chunk, const LeasedCases& leased)
       if (waited_ms < core_.options.load_wait_ms || !core_.intake_paused.empty()) return;
       found(Rule::kStore,
             "its cases were asked of the store " + std::to_string(waited_ms / 1000) + " s ago");
-      chunk.asked_ms = now_ms;
-      job.asked_twice.insert(chunk.chunk_no);
-      return core_.step.load({.job = job.id,
-                              .chunk_no = chunk.chunk_no,
-                              .first_case = chunk.first_case,
-                              .case_count = chunk.case_count,
-                              .with_done = chunk.open_count < chunk.case_count});
+      return ask(job, chunk);
     case OpenChunk::Phase::kHeld:
       if (chunk.chunk_no >= job.durable_chunks) return;
       found(Rule::kQueue, "its cases were on disk and not queued");
@@ -119,7 +113,7 @@ void Window::reopen(Job& job, const BacklogChunk& done, PositionRange cases) {
     ASSERT(chunk.phase != OpenChunk::Phase::kHeld);
     chunk.open_count += cases.count;
     if (chunk.phase == OpenChunk::Phase::kLoading) {
-      for (std::uint32_t i = 0; i < cases.count; ++i) chunk.reopened.push_back(cases.first + i);
+      chunk.ask = 0;  // the answer may or may not have these as done
       return;
     }
     for (std::uint32_t i = 0; i < cases.count; ++i) {
@@ -142,6 +136,9 @@ void Window::reopen(Job& job, const BacklogChunk& done, PositionRange cases) {
 }
 
 void Window::settle_reopened(Job& job) {
+  for (auto& [chunk_no, chunk] : job.window) {
+    if (chunk->phase == OpenChunk::Phase::kLoading && chunk->ask == 0) ask(job, *chunk);
+  }
   update_place(job);
   // Nobody is there to solve them: their room is for others.
   if (core_.queue.lane(job.place.lane).workers == 0) put_away(job);

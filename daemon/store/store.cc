@@ -294,7 +294,8 @@ std::int64_t Store::solver_version(const std::string& version) {
 }
 
 event::ChunkLoaded Store::load_chunk(const LoadChunk& load) {
-  event::ChunkLoaded loaded{.job = load.job, .chunk_no = load.chunk_no, .cases = {}, .done = {}};
+  event::ChunkLoaded loaded{
+      .job = load.job, .chunk_no = load.chunk_no, .cases = {}, .done = {}, .ask = load.ask};
   auto cases = std::make_shared<ChunkCases>();
   {
     sqlite::Statement& read = statements_->load_cases;
