@@ -99,16 +99,16 @@ void Canaries::revise_job(JobId id, const std::vector<Unproven>& results) {
       tracked->second.ended.reset();
     }
   }
+  std::vector<Reopened> reopened;
+  reopened.reserve(results.size());
   for (const auto& [stretch, run] : results) {
-    core_.window->reopen(*job,
-                         {.first_case = run.chunk_first_case,
-                          .chunk_no = run.chunk_no,
-                          .case_count = run.chunk_case_count,
-                          .done_count = run.chunk_case_count,
-                          .bytes = 0},
-                         {.first = run.first, .count = run.count});
+    reopened.push_back({.chunk = {.first_case = run.chunk_first_case,
+                                  .chunk_no = run.chunk_no,
+                                  .case_count = run.chunk_case_count,
+                                  .done_count = run.chunk_case_count},
+                        .cases = {.first = run.first, .count = run.count}});
   }
-  core_.window->settle_reopened(*job);
+  core_.window->reopen(*job, std::move(reopened));
 }
 
 // ---- Workers that come and go.

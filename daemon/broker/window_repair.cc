@@ -106,42 +106,41 @@ void Window::rebuild(Job& job, OpenChunk& chunk, const std::vector<bool>& leased
 
 // ---- Not repaired but revised: results were taken back.
 
-void Window::reopen(Job& job, const BacklogChunk& done, PositionRange cases) {
-  job.done_count -= cases.count;
-  if (const auto it = job.window.find(done.chunk_no); it != job.window.end()) {
-    OpenChunk& chunk = *it->second;
-    ASSERT(chunk.phase != OpenChunk::Phase::kHeld);
-    chunk.open_count += cases.count;
-    if (chunk.phase == OpenChunk::Phase::kLoading) {
-      chunk.ask = 0;  // the answer may or may not have these as done
-      return;
+void Window::reopen(Job& job, std::vector<Reopened> results) {
+  std::ranges::stable_sort(results, {}, [](const Reopened& one) { return one.chunk.chunk_no; });
+  std::vector<BacklogChunk> away;  // those not in memory, ascending
+  for (const auto& [done, cases] : results) {
+    job.done_count -= cases.count;
+    if (const auto it = job.window.find(done.chunk_no); it != job.window.end()) {
+      reopen_in_memory(job, *it->second, cases);
+      continue;
     }
-    for (std::uint32_t i = 0; i < cases.count; ++i) {
-      ASSERT(chunk.states.at(cases.first + i) == CaseState::kDone);
-    }
-    mark(chunk, cases, CaseState::kQueued);
-    chunk.queued.push_back(cases);
-    job.queued_count += cases.count;
-    job.ready_chunks.insert(chunk.chunk_no);
-    return;
+    if (away.empty() || away.back().chunk_no != done.chunk_no) away.push_back(done);
+    away.back().done_count -= cases.count;
   }
-  if (BacklogChunk* chunk = job.backlog.find(done.chunk_no)) {
-    ASSERT(chunk->done_count >= cases.count);
-    chunk->done_count -= cases.count;
-    return;
-  }
-  BacklogChunk chunk = done;
-  chunk.done_count -= cases.count;
-  job.backlog.push_front(chunk);
-}
-
-void Window::settle_reopened(Job& job) {
+  job.backlog.reopen(std::move(away));
   for (auto& [chunk_no, chunk] : job.window) {
     if (chunk->phase == OpenChunk::Phase::kLoading && chunk->ask == 0) ask(job, *chunk);
   }
   update_place(job);
   // Nobody is there to solve them: their room is for others.
   if (core_.queue.lane(job.place.lane).workers == 0) put_away(job);
+}
+
+void Window::reopen_in_memory(Job& job, OpenChunk& chunk, PositionRange cases) {
+  ASSERT(chunk.phase != OpenChunk::Phase::kHeld);
+  chunk.open_count += cases.count;
+  if (chunk.phase == OpenChunk::Phase::kLoading) {
+    chunk.ask = 0;  // the answer may or may not have these as done
+    return;
+  }
+  for (std::uint32_t i = 0; i < cases.count; ++i) {
+    ASSERT(chunk.states.at(cases.first + i) == CaseState::kDone);
+  }
+  mark(chunk, cases, CaseState::kQueued);
+  chunk.queued.push_back(cases);
+  job.queued_count += cases.count;
+  job.ready_chunks.insert(chunk.chunk_no);
 }
 
 void Window::repair_counts(Job& job) {
