@@ -257,6 +257,7 @@ struct LoadChunk {
   CaseNo first_case;
   std::uint32_t case_count = 0;
   bool with_done = false;  // false: none has a result, ChunkLoaded::done will be empty
+  std::uint64_t ask = 0;   // comes back with the answer
 };
 
 // Whether a chunk that is stored has this hash: a chunk of a sealed job came again.

@@ -167,6 +167,8 @@ void Leases::count(Session& session, Lease& lease, event::WorkerResults&& event)
   Job& job = *lease.job;
   job.cost.learn(rows.size(), event.busy_us);
   core_.queue.cost(job.place.lane).learn(rows.size(), event.busy_us);
+  const LaneNo plain = core_.queue.lane(job.place.lane).plain;
+  if (plain != job.place.lane) core_.queue.cost(plain).learn(rows.size(), event.busy_us);
   session.cases_done += rows.size();
   core_.sessions->record_worker(session);
   const std::uint64_t bytes =

@@ -293,7 +293,8 @@ std::int64_t Store::solver_version(const std::string& version) {
 }
 
 event::ChunkLoaded Store::load_chunk(const LoadChunk& load) {
-  event::ChunkLoaded loaded{.job = load.job, .chunk_no = load.chunk_no, .cases = {}, .done = {}};
+  event::ChunkLoaded loaded{
+      .job = load.job, .chunk_no = load.chunk_no, .cases = {}, .done = {}, .ask = load.ask};
   loaded.cases = read_cases({.job = load.job,
                              .chunk_no = load.chunk_no,
                              .first_case = load.first_case,
