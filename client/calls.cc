@@ -83,6 +83,21 @@ proto::WorkersPage list_workers(Connection& connection, std::uint64_t after) {
   return checked_call(connection, request, ClientReply::kWorkersPage).workers_page();
 }
 
+void each_workers_page(Connection& connection,
+                       const std::function<void(const proto::WorkersPage&)>& visit) {
+  std::uint64_t after = 0;
+  proto::WorkersPage page;
+  do {
+    after = page.next_after();
+    page = list_workers(connection, after);
+    visit(page);
+    if (page.more() && page.next_after() <= after) {
+      throw Failure(kExitRefused, "the daemon's pages of workers do not advance",
+                    "report this as a bug of the daemon");
+    }
+  } while (page.more());
+}
+
 proto::Demand get_demand(Connection& connection, std::uint32_t slot_work_ms) {
   ClientRequest request;
   request.mutable_get_demand()->set_slot_work_ms(slot_work_ms);
@@ -140,6 +155,12 @@ Verdict verdict_of(proto::Verdict number) {
   const auto value = static_cast<int>(number);
   return value > 0 && is_verdict(static_cast<std::uint64_t>(value)) ? static_cast<Verdict>(value)
                                                                     : Verdict::kInternalError;
+}
+
+Labels labels_of(const google::protobuf::RepeatedPtrField<proto::Label>& list) {
+  Labels labels;
+  for (const proto::Label& label : list) labels.push_back({label.key(), label.value()});
+  return labels;
 }
 
 }  // namespace puzzled::client

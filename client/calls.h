@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "client/connection.h"
+#include "proto/base/labels.h"
 #include "proto/base/verdict.h"
 #include "proto/client.pb.h"
 
@@ -23,6 +25,9 @@ std::uint64_t admit_worker(Connection& connection, const std::string& name);
 proto::CaseDetail get_case(Connection& connection, std::uint64_t job, std::uint64_t case_no);
 proto::FilesPage list_files(Connection& connection, std::uint64_t job, std::uint64_t after_file);
 proto::WorkersPage list_workers(Connection& connection, std::uint64_t after);
+// All of them, page by page.
+void each_workers_page(Connection& connection,
+                       const std::function<void(const proto::WorkersPage&)>& visit);
 // `slot_work_ms`: work for which one more slot is wanted; 0: as the daemon thinks.
 proto::Demand get_demand(Connection& connection, std::uint32_t slot_work_ms);
 proto::CheckPage check(Connection& connection, const proto::Check& page);
@@ -52,5 +57,7 @@ class ResultsCursor {
 
 // Of a number on the wire; what a later version may send counts as INTERNAL_ERROR.
 Verdict verdict_of(proto::Verdict number);
+// In the order that they are sent in.
+Labels labels_of(const google::protobuf::RepeatedPtrField<proto::Label>& list);
 
 }  // namespace puzzled::client

@@ -2,22 +2,11 @@
 // failed.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-
 #include "client/calls.h"
 #include "client/commands.h"
 #include "client/failure.h"
 
 namespace puzzled::client {
-namespace {
-
-// Verdicts that say something of the case, not of the machine that graded it.
-constexpr std::array kKnown = {Verdict::kSolved, Verdict::kAccepted, Verdict::kWrongAnswer,
-                               Verdict::kInvalidInstance, Verdict::kInvalidAnswer};
-
-}  // namespace
-
 int run_canary(const CanaryOptions& options, Context& context) {
   Connection connection(connection_options(context));
   require_minor(connection, 1, "\"canary\"");
@@ -29,7 +18,7 @@ int run_canary(const CanaryOptions& options, Context& context) {
   const proto::JobStatus job = get_job(connection, options.job);
   std::uint64_t known = 0;
   for (const auto& [verdict, count] : verdict_counts(job)) {
-    if (std::ranges::find(kKnown, verdict) != kKnown.end()) known += count;
+    if (is_known(verdict)) known += count;
   }
   if (job.state() == proto::JOB_DONE && known == 0) {
     throw Failure(kExitRefused,
@@ -54,8 +43,8 @@ int run_admit(const AdmitOptions& options, Context& context) {
                   fmt::format("no worker or host of the name \"{}\" is barred", options.name),
                   "\"puzzlectl workers\" lists those who are");
   }
-  context.console.note(fmt::format("\"{}\" may come back ({})", options.name,
-                                   count == 1 ? "1 worker" : fmt::format("{} workers", count)));
+  context.console.note(
+      fmt::format("\"{}\" may come back ({})", options.name, counted(count, "worker")));
   return kExitOk;
 }
 

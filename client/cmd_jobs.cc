@@ -77,11 +77,9 @@ Record job_record(const proto::JobStatus& job) {
   const auto counts = verdict_counts(job);
   for (const auto& [verdict, count] : counts) verdicts.push_back({verdict_name(verdict), {count}});
   const proto::Limits& limits = job.spec().limits();
-  Record require;
-  Labels labels;
+  Record require;  // its keys are the message's
   for (const proto::Label& label : job.spec().require()) {
     require.push_back({label.key(), text_value(label.value())});
-    labels.push_back({label.key(), label.value()});
   }
   Record versions;
   std::string versions_text;
@@ -113,7 +111,7 @@ Record job_record(const proto::JobStatus& job) {
       {"waiting_for", text_value(job.waiting_for())},
       {"request_id", {hex(job.request_id())}},
       {"solver_version", text_value(job.spec().solver_version())},
-      {"require", {std::move(require), printable_line(describe(labels))}},
+      {"require", {std::move(require), printable_line(describe(labels_of(job.spec().require())))}},
       {"versions", {std::move(versions), versions_text}},
       {"canary", {job.canary(), unless(job.canary())}},
       {"revised", {job.revised(), unless(job.revised() > 0)}},

@@ -15,6 +15,7 @@ namespace {
 // answer it cannot read, has neither.
 Value answer_value(const Puzzle* puzzle, const proto::ResultRow& row) {
   if (!row.has_answer() || puzzle == nullptr) return {};
+  if (row.answer_left_out()) return {std::monostate{}, "(left out: too long)"};
   try {
     return {answer_text(*puzzle, row.answer()), puzzle->summarize(row.answer())};
   } catch (const InvalidWire& error) {

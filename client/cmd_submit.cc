@@ -73,23 +73,17 @@ SolverChoice solver_choice(const SubmitOptions& options) {
         kExitInvalid,
         fmt::format("--solver \"{}\": expected NAME@VERSION, the version of 1 to {} bytes "
                     "of printable UTF-8",
-                    printable_line(text), kVersionBytesMax),
+                    text, kVersionBytesMax),
         "\"puzzlectl workers --output json\" lists the versions that there are");
   }
   return choice;
 }
 
 Labels requirements(const SubmitOptions& options) {
-  Labels labels;
-  for (const std::string& text : options.require) {
-    auto label = parse_label(text);
-    const auto* unreadable = std::get_if<std::string>(&label);
-    const auto wrong = unreadable != nullptr
-                           ? std::optional(*unreadable)
-                           : add_label(labels, std::get<Label>(label), kRequirementsMax);
-    if (wrong) throw Failure(kExitInvalid, "--require " + *wrong);
-  }
-  return labels;
+  auto labels = parse_labels(options.require, kRequirementsMax);
+  const auto* wrong = std::get_if<std::string>(&labels);
+  if (wrong != nullptr) throw Failure(kExitInvalid, "--require " + *wrong);
+  return std::get<Labels>(std::move(labels));
 }
 
 proto::JobSpec new_spec(const SubmitOptions& options, const Puzzle& puzzle, const Solver& solver,
@@ -139,8 +133,7 @@ UploadRequest resumed_request(const SubmitOptions& options, const Puzzle& puzzle
       "solver",
       options.solver && (choice.name != spec.solver() || choice.version != spec.solver_version()),
       solver_text(spec));
-  Labels required;
-  for (const proto::Label& label : spec.require()) required.push_back({label.key(), label.value()});
+  const Labels required = labels_of(spec.require());
   refuse_other("requirements", !options.require.empty() && requirements(options) != required,
                required.empty() ? "none" : describe(required));
   refuse_other("name", options.name && *options.name != spec.name(),

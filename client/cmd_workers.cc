@@ -1,4 +1,4 @@
-// workers and version: who is there.
+// workers: who is there, and draining, resuming and removing them; and version.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -44,11 +44,9 @@ Record worker_record(const proto::WorkerRow& worker) {
   for (int i = 0; i < std::min(worker.solvers_size(), worker.solver_versions_size()); ++i) {
     versioned.push_back(worker.solvers(i) + "@" + worker.solver_versions(i));
   }
-  Record labels;
-  Labels label_list;
+  Record labels;  // its keys are the message's
   for (const proto::Label& label : worker.labels()) {
     labels.push_back({label.key(), text_value(label.value())});
-    label_list.push_back({label.key(), label.value()});
   }
   return {{"worker", text_value(worker.name())},
           {"host", text_value(worker.host())},
@@ -62,7 +60,7 @@ Record worker_record(const proto::WorkerRow& worker) {
           {"version", text_value(worker.version())},
           {"solvers", {solvers}},
           {"state", {std::string(state_name(worker))}},
-          {"labels", {std::move(labels), printable_line(describe(label_list))}},
+          {"labels", {std::move(labels), printable_line(describe(labels_of(worker.labels())))}},
           {"solver_versions", {versioned}},
           {"canaries_passed", {worker.canaries_passed()}},
           {"barred", {}}};
@@ -90,22 +88,6 @@ Record barred_record(const proto::BarredWorker& worker) {
           {"barred", text_value(text)}};
 }
 
-// Every page of workers.
-template <class Visit>
-void each_page(Connection& connection, Visit visit) {
-  std::uint64_t after = 0;
-  proto::WorkersPage page;
-  do {
-    after = page.next_after();
-    page = list_workers(connection, after);
-    visit(page);
-    if (page.more() && page.next_after() <= after) {
-      throw Failure(kExitRefused, "the daemon's pages of workers do not advance",
-                    "report this as a bug of the daemon");
-    }
-  } while (page.more());
-}
-
 int list_all(Context& context) {
   Connection connection(connection_options(context));
   const auto writer = record_writer(context.global.output,
@@ -126,7 +108,7 @@ int list_all(Context& context) {
                                      {"canaries_passed", ""},
                                      {"barred", "BARRED", false, 80}},
                                     context.console);
-  each_page(connection, [&](const proto::WorkersPage& page) {
+  each_workers_page(connection, [&](const proto::WorkersPage& page) {
     for (const proto::WorkerRow& worker : page.workers()) writer->write(worker_record(worker));
     for (const proto::BarredWorker& worker : page.barred()) writer->write(barred_record(worker));
   });
@@ -136,15 +118,13 @@ int list_all(Context& context) {
 
 [[noreturn]] void refuse_unknown(Connection& connection, const std::string& name) {
   std::vector<std::string> names;
-  each_page(connection, [&](const proto::WorkersPage& page) {
+  each_workers_page(connection, [&](const proto::WorkersPage& page) {
     for (const proto::WorkerRow& worker : page.workers()) names.push_back(worker.name());
   });
   const std::vector<std::string_view> known(names.begin(), names.end());
   const std::string similar = names.empty() ? "no worker is connected" : did_you_mean(name, known);
-  throw Failure(kExitRefused,
-                fmt::format("no worker is called \"{}\"; nothing was done", printable_line(name)),
-                similar.empty() ? "\"puzzlectl workers\" lists those that are connected"
-                                : printable_line(similar));
+  throw Failure(kExitRefused, fmt::format("no worker is called \"{}\"; nothing was done", name),
+                similar.empty() ? "\"puzzlectl workers\" lists those that are connected" : similar);
 }
 
 int control(const WorkersOptions& options, Context& context) {

@@ -100,9 +100,8 @@ std::string_view state_name(proto::JobState state) {
 }
 
 std::string solver_text(const proto::JobSpec& spec) {
-  return spec.solver_version().empty()
-             ? spec.solver()
-             : fmt::format("{}@{}", spec.solver(), printable_line(spec.solver_version()));
+  return spec.solver_version().empty() ? spec.solver()
+                                       : spec.solver() + "@" + spec.solver_version();
 }
 
 std::string counted(std::uint64_t count, std::string_view noun) {

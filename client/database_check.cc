@@ -9,12 +9,12 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "client/failure.h"
 #include "proto/base/fatal.h"
+#include "proto/base/paths.h"
 
 namespace puzzled::client {
 namespace {
@@ -22,10 +22,9 @@ namespace {
 using Json = nlohmann::json;
 
 std::string daemon_program() {
-  std::error_code error;
-  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
-  const std::string beside = (self.parent_path() / "puzzled").string();
-  return !error && ::access(beside.c_str(), X_OK) == 0 ? beside : "puzzled";
+  const std::string folder = program_folder();
+  const std::string beside = folder + "/puzzled";
+  return !folder.empty() && ::access(beside.c_str(), X_OK) == 0 ? beside : "puzzled";
 }
 
 // A child whose standard output is read; waits for it at the latest when destroyed.

@@ -13,12 +13,12 @@
 #include <csignal>
 #include <cstring>
 #include <ctime>
-#include <filesystem>
 #include <string_view>
 #include <utility>
 
 #include "daemon/broker/types.h"
 #include "proto/base/fatal.h"
+#include "proto/base/paths.h"
 
 namespace puzzled {
 namespace {
@@ -30,9 +30,7 @@ constexpr std::int64_t kKilledMs = 10'000;  // for the kernel to end what was ki
 std::string find_program(const std::string& given) {
   std::string program = given;
   if (program.empty()) {
-    std::error_code error;
-    const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-    program = (self.parent_path() / "puzzle-worker").string();
+    program = program_folder() + "/puzzle-worker";
   }
   if (::access(program.c_str(), X_OK) != 0) {
     throw Fatal(kExitConfiguration,

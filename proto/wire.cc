@@ -10,6 +10,7 @@
 
 #include "proto/base/assert.h"
 #include "proto/client.pb.h"
+#include "proto/raw_fields.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -44,14 +45,14 @@ CodedInputStream stream_of(std::string_view bytes) {
 template <class Visit>
 bool walk(std::string_view message, std::size_t& fields, Visit visit) {
   CodedInputStream in = stream_of(message);
-  while (const std::uint32_t tag = in.ReadTag()) {
+  while (const std::uint32_t tag = read_tag(in)) {
     if (++fields > kFieldsMax) return false;
     if (WireFormatLite::GetTagWireType(tag) != WireFormatLite::WIRETYPE_LENGTH_DELIMITED) {
       if (!WireFormatLite::SkipField(&in, tag)) return true;
       continue;
     }
     std::uint32_t length = 0;
-    if (!in.ReadVarint32(&length)) return true;
+    if (!read_length(in, length)) return true;
     const std::string_view rest = message.substr(static_cast<std::size_t>(in.CurrentPosition()));
     if (!visit(rest.substr(0, length))) return false;
     if (length > rest.size() || !in.Skip(static_cast<int>(length))) return true;
@@ -155,7 +156,7 @@ std::optional<std::vector<std::uint32_t>> split_cases(std::string_view case_list
   while (at < case_list.size()) {
     offsets.push_back(static_cast<std::uint32_t>(at));
     std::uint32_t length = 0;
-    if (in.ReadTag() != kCasesTag || !in.ReadVarint32(&length)) return std::nullopt;
+    if (read_tag(in) != kCasesTag || !read_length(in, length)) return std::nullopt;
     at = static_cast<std::size_t>(in.CurrentPosition()) + length;
     if (at > case_list.size() || !in.Skip(static_cast<int>(length))) return std::nullopt;
   }

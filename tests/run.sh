@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # The one command that checks everything: installs what is missing, builds, tests.
 #   tests/run.sh             release, then AddressSanitizer and UBSan, and a short run of fuzzing
-#   tests/run.sh --full      also ThreadSanitizer, clang-format, clang-tidy, long runs (fuzzing: 3
-#                            minutes a target), and, which needs root, containers, a real Slurm cluster
-#                            and the quick start on a bare Debian 12
+#   tests/run.sh --full      also ThreadSanitizer, clang-format, clang-tidy, long runs (fuzzing:
+#                            3 minutes a target), and, which needs root, containers, a real Slurm
+#                            cluster and the quick start on a bare Debian 12
 #   tests/run.sh --no-install   install nothing
 # Ends with `N passed, N failed`; exits 0 only if nothing failed.
 set -uo pipefail

@@ -1,38 +1,31 @@
 #include "client/scaler/loop.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <chrono>
 
 #include "client/calls.h"
+#include "client/commands.h"
 #include "client/failure.h"
 #include "client/interrupt.h"
 #include "client/scaler/signals.h"
-#include "proto/base/printable.h"
 
 namespace puzzled::scaler {
 namespace {
 
 constexpr std::size_t kUnservedMax = 100;  // remembered: clients may invent as many as they like
 
-Time now() {
-  using std::chrono::milliseconds;
-  const auto count = [](auto clock_now) {
-    return std::chrono::duration_cast<milliseconds>(clock_now.time_since_epoch()).count();
-  };
-  return {count(std::chrono::steady_clock::now()), count(std::chrono::system_clock::now())};
+std::int64_t now_ms() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
 }
-
-// Names of jobs, and what Slurm says, are others' bytes.
-void info(const std::string& text) { spdlog::info("{}", printable_line(text)); }
-void warn(const std::string& text) { spdlog::warn("{}", printable_line(text)); }
 
 void tell(const std::vector<Note>& notes) {
   for (const Note& note : notes) {
-    note.level == Note::Level::kWarning ? warn(note.text) : info(note.text);
+    const bool is_warning = note.level == Note::Level::kWarning;
+    spdlog::log(is_warning ? spdlog::level::warn : spdlog::level::info, "{}", note.text);
   }
 }
 
@@ -45,12 +38,12 @@ int Loop::run() {
     if (options_.once) return exit_code;
     pause();
     if (client::interrupted()) {
-      info("asked to end; workers go on");
+      spdlog::info("asked to end; workers go on");
       return client::kExitOk;
     }
     if (take_hangup()) {
-      scaler_->resume();
-      info("told to go on: no back-off, no pause");
+      scaler_.resume();
+      spdlog::info("told to go on: no back-off, no pause");
     }
   }
 }
@@ -66,57 +59,55 @@ int Loop::turn() {
   ask_daemon(seen);
   if (client::interrupted()) return client::kExitInterrupted;
   if (seen.daemon_trouble.empty()) ask_engine(seen);
-  const Decision decision = scaler_->decide(now(), seen);
+  const Decision decision = scaler_.decide(now_ms(), seen);
   tell(decision.notes);
   const bool carried_out = carry_out(decision);
   tell_status();
   if (!seen.daemon_trouble.empty()) return client::kExitUnreachable;
   const bool engine_failed =
-      !seen.engine_trouble.empty() || !carried_out || !scaler_->status().paused.empty();
+      !seen.engine_trouble.empty() || !carried_out || !scaler_.status().paused.empty();
   return engine_failed ? kExitEngine : client::kExitOk;
 }
 
 void Loop::ask_daemon(Observation& seen) {
   try {
     if (!connection_) connection_.emplace(options_.connection);
+    if (!ever_heard_) client::require_minor(*connection_, 1, "puzzle-scaler");
     const proto::Demand demand = client::get_demand(*connection_, options_.slot_work_ms);
     Offers served;
-    proto::WorkersPage page;
-    do {
-      const std::uint64_t after = page.next_after();
-      page = client::list_workers(*connection_, after);
+    std::vector<proto::WorkerRow> rows;
+    client::each_workers_page(*connection_, [&](const proto::WorkersPage& page) {
       for (const proto::WorkerRow& row : page.workers()) {
-        seen.workers.push_back(worker_of(row, engine_));
-        if (!seen.workers.back().allocation.empty()) {
-          served.insert(row.solvers().begin(), row.solvers().end());
-        }
+        rows.push_back(row);
+        if (engine_.allocation_of(row.name())) add_offers(row, served);
       }
-      if (page.more() && page.next_after() <= after) {
-        throw client::Failure(client::kExitRefused, "the daemon's pages of workers do not advance",
-                              "report this as a bug of the daemon");
-      }
-    } while (page.more());
+    });
+    ever_heard_ = true;
     // What our workers say of themselves is better than what our release could do.
     if (!served.empty()) offers_ = std::move(served);
-    Offers unserved;
-    seen.slots_wanted = slots_wanted(demand, offers_, unserved);
-    note_unserved(unserved);
+    Wants wants(demand, offers_, options_.worker_labels);
+    seen.slots_wanted = wants.slots();
+    for (const proto::WorkerRow& row : rows) {
+      Worker worker = worker_of(row, engine_);
+      if (worker.allocation.empty()) worker.slots = worker.draining ? 0 : wants.take(row);
+      seen.workers.push_back(std::move(worker));
+    }
+    note_unserved(wants.unserved());
   } catch (const client::Failure& failure) {
     connection_.reset();
     if (failure.exit_code() == client::kExitInterrupted) return;
-    if (failure.exit_code() != client::kExitUnreachable) throw;
+    if (failure.exit_code() != client::kExitUnreachable && !ever_heard_) throw;
     seen.daemon_trouble = failure.what();
     if (!failure.advice().empty()) seen.daemon_trouble += "; " + failure.advice();
   }
 }
 
-void Loop::note_unserved(const Offers& unserved) {
+void Loop::note_unserved(const std::set<std::string>& unserved) {
   for (const std::string& name : unserved) {
     if (told_unserved_.size() >= kUnservedMax || !told_unserved_.insert(name).second) continue;
-    warn(
-        fmt::format("there are cases of {}, which workers of ours do not offer: none is started "
-                    "for them",
-                    name));
+    spdlog::warn(
+        "there are cases of {}, which workers of ours do not offer: none is started for them",
+        name);
   }
 }
 
@@ -132,13 +123,11 @@ void Loop::ask_engine(Observation& seen) {
 bool Loop::carry_out(const Decision& decision) {
   if (options_.dry_run) {
     std::string plan;
-    if (decision.submit > 0)
-      plan =
-          fmt::format("would submit {} worker{}", decision.submit, decision.submit == 1 ? "" : "s");
+    if (decision.submit > 0) plan = "would submit " + client::counted(decision.submit, "worker");
     for (const End& end : decision.ends) {
       plan += fmt::format("{}would end {}: {}", plan.empty() ? "" : "; ", end.id, end.why);
     }
-    if (plan != told_plan_) info(plan.empty() ? "would do nothing" : plan);
+    if (plan != told_plan_) spdlog::info("{}", plan.empty() ? "would do nothing" : plan);
     told_plan_ = plan;
     return true;
   }
@@ -153,14 +142,14 @@ bool Loop::submit(std::uint32_t count) {
   auto submitted = engine_.submit(count);
   if (auto* error = std::get_if<EngineError>(&submitted)) {
     std::vector<Note> notes;
-    scaler_->submit_failed(now(), error->text, notes);
+    scaler_.submit_failed(now_ms(), error->text, notes);
     tell(notes);
     return false;
   }
   const auto& ids = std::get<std::vector<std::string>>(submitted);
-  scaler_->submitted(now(), ids);
-  info(fmt::format("submitted {} worker{}: {}", count, count == 1 ? "" : "s",
-                   ids.size() > 1 ? ids.front() + " to " + ids.back() : ids.front()));
+  scaler_.submitted(ids);
+  spdlog::info("submitted {}: {}", client::counted(count, "worker"),
+               ids.size() > 1 ? ids.front() + " to " + ids.back() : ids.front());
   return true;
 }
 
@@ -171,23 +160,23 @@ bool Loop::end(const std::vector<End>& ends, How how) {
   }
   if (ids.empty()) return true;
   if (const auto error = engine_.end(ids, how)) {
-    warn(error->text);
+    spdlog::warn("{}", error->text);
     return false;
   }
   for (const End& one : ends) {
     if (one.how != how) continue;
-    scaler_->ended(now(), one);
-    info(fmt::format("{} {}: {}",
-                     how == How::kDrain    ? "asked to end:"
-                     : how == How::kCancel ? "cancelled"
-                                           : "killed",
-                     one.id, one.why));
+    scaler_.ended(now_ms(), one);
+    spdlog::info("{} {}: {}",
+                 how == How::kDrain    ? "asked to end:"
+                 : how == How::kCancel ? "cancelled"
+                                       : "killed",
+                 one.id, one.why);
   }
   return true;
 }
 
 void Loop::tell_status() {
-  Status status = scaler_->status();
+  Status status = scaler_.status();
   if (!status.trouble.empty()) return;  // told as it came
   // What changes in every round is no news by itself.
   status.paused_ms = 0;
@@ -195,7 +184,7 @@ void Loop::tell_status() {
   const std::string text = describe(status, options_.scaler);
   if (text == told_status_ && !options_.once) return;
   told_status_ = text;
-  info(describe(scaler_->status(), options_.scaler));
+  spdlog::info("{}", describe(scaler_.status(), options_.scaler));
 }
 
 }  // namespace puzzled::scaler

@@ -1,8 +1,8 @@
 // The shell around the Scaler: asks daemon and engine, carries out, says what it did.
 #pragma once
 
-#include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "client/connection.h"
@@ -18,12 +18,14 @@ inline constexpr int kExitEngine = 5;  // of --once: the engine cannot be asked,
 class Loop {
  public:
   // Both must outlive the loop.
-  Loop(const Options& options, Engine& engine) : options_(options), engine_(engine) {
-    offers_ = offers_of_this_release();
-    scaler_.emplace(options.scaler);
-  }
+  Loop(const Options& options, Engine& engine)
+      : options_(options),
+        engine_(engine),
+        scaler_(options.scaler),
+        offers_(offers_of_this_release()) {}
 
-  // Until a signal, or once. Throws client::Failure if the daemon refuses us for good.
+  // Until a signal, or once. Throws client::Failure if the daemon refuses us before it has ever
+  // answered: that is a wrong setting. Later it passes, as when a key was missing for a moment.
   int run();
 
  private:
@@ -36,16 +38,16 @@ class Loop {
   bool carry_out(const Decision& decision);
   bool submit(std::uint32_t count);
   bool end(const std::vector<End>& ends, How how);
-  void note_unserved(const Offers& unserved);
+  void note_unserved(const std::set<std::string>& unserved);
   void tell_status();
 
   const Options& options_;
   Engine& engine_;
-  std::optional<Scaler> scaler_;
+  Scaler scaler_;
   std::optional<client::Connection> connection_;
-  bool daemon_failed_ = false;  // in this turn
+  bool ever_heard_ = false;  // the daemon
   Offers offers_;
-  Offers told_unserved_;
+  std::set<std::string> told_unserved_;
   std::string told_status_;
   std::string told_plan_;  // of a dry run
 };

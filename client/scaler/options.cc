@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <filesystem>
+#include <string_view>
+#include <utility>
+#include <variant>
 
 #include "client/failure.h"
 #include "proto/base/paths.h"
@@ -32,24 +34,27 @@ are, and submits or ends array tasks until they fit. It keeps nothing itself: it
 stopped and started at any time, and its workers go on.
 
 Exit codes: 0 ended by a signal, or --once went well; 2 usage; 3 the daemon cannot be
-reached, 4 refused by the daemon, 5 Slurm cannot be asked or refused (of --once; else it
-tries again); 70 a bug of ours.
+reached (of --once; else it tries again); 4 the daemon refuses, and has not answered before;
+5 Slurm cannot be asked or refuses (of --once, likewise); 70 a bug of ours; 130 a second
+signal, or --once was interrupted.
 
-Signals: SIGTERM and SIGINT end it; workers go on. SIGHUP ends a pause that failures
-caused.
+Signals: SIGTERM and SIGINT end it, when a command of Slurm that runs is over; workers
+go on. A second one ends it at once. SIGHUP ends a wait or a pause that failures caused.
 
 Environment: PUZZLED_ENDPOINT, PUZZLED_KEY and PUZZLED_SERVER_KEY for the options
---endpoint, --key and --server-key.
+--endpoint, --key and --server-key. PUZZLED_SCRATCH and PUZZLED_GIVE_UP_AFTER reach the
+jobs; of the other PUZZLED_ variables they get what the options say.
 
 Examples:
   puzzle-scaler --max 16 --worker-endpoint tcp://broker:7401 --dry-run --once
   puzzle-scaler --max 64 --slots-per-worker 8 --endpoint tcp://broker:7400 \
     --key scaler.key --server-key broker.pub --worker-endpoint tcp://broker:7401 \
-    --worker-key /shared/keys/cluster.key --sbatch-argument=--partition=long)";
+    --worker-key /etc/puzzled/cluster.key --sbatch-argument=--partition=long)";
 
 struct Texts {  // as typed
   std::string endpoint, key, server_key;
   std::string worker_endpoint, worker_key, worker_program, idle_timeout;
+  std::vector<std::string> worker_labels;
 };
 
 int usage_error(const std::string& text) {
@@ -139,11 +144,16 @@ void add_slurm(CLI::App& app, Texts& texts, Options& options) {
       ->type_name("ENDPOINT")
       ->required();
   app.add_option("--worker-key", texts.worker_key,
-                 "The workers' .key file (role work), on the nodes")
+                 "The workers' .key file (role work), its whole path on the nodes")
       ->type_name("FILE");
   app.add_option("--worker-program", texts.worker_program,
-                 "puzzle-worker on the nodes (default: from PATH)")
+                 "puzzle-worker on the nodes: its whole path, or a name in PATH (the default)")
       ->type_name("FILE");
+  app.add_option("--worker-label", texts.worker_labels,
+                 "What the nodes are or have, for jobs that require it; repeatable")
+      ->type_name("KEY=VALUE")
+      ->take_all()
+      ->allow_extra_args(false);
   app.add_option("--idle-timeout", texts.idle_timeout,
                  "Workers end by themselves after so long without work (default 5m; never "
                  "if --min is given)")
@@ -157,11 +167,6 @@ bool is_fleet_name(const std::string& name) {
            return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                   c == '-' || c == '_' || c == '.';
          });
-}
-
-std::string own_folder() {
-  std::error_code ignored;
-  return std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
 }
 
 std::string user_name() {
@@ -190,6 +195,42 @@ std::optional<int> finish_connection(const Texts& texts, Options& options) {
   return std::nullopt;
 }
 
+// What the jobs get, or what is wrong.
+std::variant<std::vector<std::string>, std::string> worker_environment(
+    const Texts& texts, const std::string& idle_timeout, const Labels& labels) {
+  std::vector<std::string> variables = {"PUZZLED_WORKER_ENDPOINT=" + texts.worker_endpoint,
+                                        "PUZZLED_IDLE_TIMEOUT=" + idle_timeout};
+  const auto is_of_here = [](const std::string& path) { return !path.starts_with('/'); };
+  if (!texts.worker_key.empty()) {
+    if (is_of_here(texts.worker_key)) {
+      return fmt::format("--worker-key '{}' is read on the nodes: give its whole path",
+                         printable_line(texts.worker_key));
+    }
+    if (texts.server_key.empty()) {
+      return "--worker-key needs --server-key, the daemon's public key";
+    }
+    // The key itself: a path of this machine may mean nothing on the nodes.
+    auto server_key = read_public_key(texts.server_key);
+    if (const auto* error = std::get_if<KeyError>(&server_key)) return error->text;
+    variables.push_back("PUZZLED_KEY=" + texts.worker_key);
+    variables.push_back("PUZZLED_SERVER_KEY=" + std::get<std::string>(server_key));
+  }
+  const std::string& program = texts.worker_program;
+  if (!program.empty()) {
+    if (program.find('/') != std::string::npos && is_of_here(program)) {
+      return fmt::format("--worker-program '{}' is read on the nodes: give its whole path",
+                         printable_line(program));
+    }
+    variables.push_back("PUZZLED_WORKER_PROGRAM=" + program);
+  }
+  std::string lines;
+  for (const Label& label : labels) {
+    lines += (lines.empty() ? "" : "\n") + label.key + "=" + label.value;
+  }
+  if (!lines.empty()) variables.push_back("PUZZLED_WORKER_LABELS=" + lines);
+  return variables;
+}
+
 std::optional<int> finish_slurm(const Texts& texts, Options& options) {
   SlurmOptions& slurm = options.slurm;
   if (const auto error = endpoint_error(texts.worker_endpoint, false)) {
@@ -209,38 +250,35 @@ std::optional<int> finish_slurm(const Texts& texts, Options& options) {
     return usage_error(fmt::format("--idle-timeout '{}': expected a duration such as 30s or 5m",
                                    printable_line(idle_timeout)));
   }
-  if (slurm.script.empty()) slurm.script = own_folder() + "/" + kInstalledScript;
+  if (slurm.script.empty()) slurm.script = program_folder() + "/" + kInstalledScript;
   if (::access(slurm.script.c_str(), R_OK) != 0) {
     return usage_error(fmt::format("the batch script '{}' cannot be read; name it with --script",
                                    printable_line(slurm.script)));
   }
   slurm.slots_per_worker = options.scaler.slots_per_worker;
   slurm.user = user_name();
-  std::vector<std::string> instead = {"PUZZLED_WORKER_ENDPOINT=" + texts.worker_endpoint,
-                                      "PUZZLED_IDLE_TIMEOUT=" + idle_timeout};
-  if (!texts.worker_key.empty()) {
-    if (texts.server_key.empty()) {
-      return usage_error("--worker-key needs --server-key, the daemon's public key");
-    }
-    // The key itself: a path of this machine may mean nothing on the nodes.
-    auto server_key = read_public_key(texts.server_key);
-    if (const auto* error = std::get_if<KeyError>(&server_key)) return usage_error(error->text);
-    instead.push_back("PUZZLED_KEY=" + texts.worker_key);
-    instead.push_back("PUZZLED_SERVER_KEY=" + std::get<std::string>(server_key));
+  auto labels = parse_labels(texts.worker_labels, kWorkerLabelsMax);
+  if (const auto* wrong = std::get_if<std::string>(&labels)) {
+    return usage_error("--worker-label " + *wrong);
   }
-  if (!texts.worker_program.empty()) {
-    instead.push_back("PUZZLED_WORKER_PROGRAM=" + texts.worker_program);
-  }
-  slurm.environment = job_environment(environ, instead);
+  options.worker_labels = std::get<Labels>(std::move(labels));
+  const auto instead = worker_environment(texts, idle_timeout, options.worker_labels);
+  if (const auto* wrong = std::get_if<std::string>(&instead)) return usage_error(*wrong);
+  slurm.environment = job_environment(environ, std::get<std::vector<std::string>>(instead));
   return std::nullopt;
 }
 
 }  // namespace
 
 std::vector<std::string> job_environment(char** own, const std::vector<std::string>& instead) {
+  constexpr std::array<std::string_view, 2> kPassed = {"PUZZLED_SCRATCH=",
+                                                       "PUZZLED_GIVE_UP_AFTER="};
   std::vector<std::string> environment;
   for (char** entry = own; *entry != nullptr; ++entry) {
-    if (!std::string_view(*entry).starts_with("PUZZLED_")) environment.emplace_back(*entry);
+    const std::string_view text = *entry;
+    const bool is_passed =
+        std::ranges::any_of(kPassed, [&](std::string_view name) { return text.starts_with(name); });
+    if (is_passed || !text.starts_with("PUZZLED_")) environment.emplace_back(text);
   }
   environment.insert(environment.end(), instead.begin(), instead.end());
   return environment;

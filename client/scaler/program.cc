@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -104,6 +105,21 @@ void read_all(Pipe& out, Pipe& err, Clock::time_point until, std::size_t bytes_m
   }
 }
 
+// Until it has ended: it may have closed both and go on. False: it took too long.
+bool wait_for_end(pid_t pid, Clock::time_point until) {
+  const int fd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
+  if (fd < 0) return true;  // waitpid() tells when
+  pollfd item{fd, POLLIN, 0};
+  int ready = 0;
+  while (ready <= 0) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
+    if (left <= 0) break;
+    ready = ::poll(&item, 1, static_cast<int>(std::min<std::int64_t>(left, 60'000)));
+  }
+  ::close(fd);
+  return ready > 0;
+}
+
 }  // namespace
 
 ProgramEnd run_program(const std::vector<std::string>& arguments,
@@ -122,7 +138,9 @@ ProgramEnd run_program(const std::vector<std::string>& arguments,
   end.started = true;
   out.close_writer();
   err.close_writer();
-  read_all(out, err, Clock::now() + std::chrono::milliseconds(timeout_ms), output_bytes_max, end);
+  const auto until = Clock::now() + std::chrono::milliseconds(timeout_ms);
+  read_all(out, err, until, output_bytes_max, end);
+  if (!end.timed_out && !end.too_long) end.timed_out = !wait_for_end(pid, until);
   if (end.timed_out || end.too_long) ::kill(-pid, SIGKILL);
   int status = 0;
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {

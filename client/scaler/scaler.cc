@@ -36,17 +36,18 @@ std::string describe(const Status& status, const ScalerOptions& options) {
   return text;
 }
 
-// First those that cost nothing to end: not started, not connected, idle; the newest of them.
+// First those that cost nothing to end: not started, not connected, idle; the newest of them, which
+// has the largest number.
 bool Scaler::goes_before(const Seat& a, const Seat& b) {
-  return std::tuple(a.how != How::kCancel, a.connected, a.leases, -a.since_ms, a.id) <
-         std::tuple(b.how != How::kCancel, b.connected, b.leases, -b.since_ms, b.id);
+  return std::tuple(a.how != How::kCancel, a.connected, a.leases, b.since_ms, b.id.size(), b.id) <
+         std::tuple(b.how != How::kCancel, b.connected, b.leases, a.since_ms, a.id.size(), a.id);
 }
 
-Decision Scaler::decide(const Time& now, const Observation& seen) {
+Decision Scaler::decide(std::int64_t now_ms, const Observation& seen) {
   Decision out;
-  now_ = now;
+  now_ms_ = now_ms;
   status_ = {};
-  if (note_trouble(now, seen, out)) return out;
+  if (note_trouble(now_ms, seen, out)) return out;
   seats_.clear();
   failure_.clear();
 
@@ -73,16 +74,16 @@ Decision Scaler::decide(const Time& now, const Observation& seen) {
       ours / options_.slots_per_worker + (ours % options_.slots_per_worker > 0 ? 1 : 0);
   status_.target =
       static_cast<std::uint32_t>(std::clamp<std::uint64_t>(wanted, options_.min, options_.max));
-  if (now_.steady_ms < retry_at_ms_) {
+  if (now_ms_ < retry_at_ms_) {
     status_.paused = last_failure_;
-    status_.paused_ms = retry_at_ms_ - now_.steady_ms;
+    status_.paused_ms = retry_at_ms_ - now_ms_;
   }
   grow(out);
   shrink(out);
   return out;
 }
 
-bool Scaler::note_trouble(const Time& now, const Observation& seen, Decision& out) {
+bool Scaler::note_trouble(std::int64_t now_ms, const Observation& seen, Decision& out) {
   const std::string& trouble =
       seen.daemon_trouble.empty() ? seen.engine_trouble : seen.daemon_trouble;
   if (trouble != told_trouble_) {
@@ -98,7 +99,7 @@ bool Scaler::note_trouble(const Time& now, const Observation& seen, Decision& ou
     surplus_since_ms_ = -1;
     return true;
   }
-  if (heard_since_ms_ < 0) heard_since_ms_ = now.steady_ms;
+  if (heard_since_ms_ < 0) heard_since_ms_ = now_ms;
   return false;
 }
 
@@ -112,29 +113,34 @@ void Scaler::look_at(const Allocation& allocation, const Workers& workers, Decis
     known.joined = known.joined || workers.contains(allocation.id);
     return;
   }
-  if (allocation.state == State::kHeld) {
-    ++status_.ending;
-    if (known.end_ms >= 0) return;
-    failure_ = "allocation " + allocation.id + " is held" + in_brackets(allocation.detail);
-    out.ends.push_back({allocation.id, How::kCancel, "the engine holds it"});
-    return;
-  }
-  if (allocation.state == State::kPending) {
+  if (allocation.state == State::kHeld || allocation.state == State::kPending) {
     known.start_ms = -1;
-    if (known.end_ms >= 0) {
-      // Asked to end, and put back into the queue before it had; or the engine takes its time.
-      ++status_.ending;
-      const bool was_cancelled = known.end_how == How::kCancel;
-      if (was_cancelled && now_.steady_ms - known.end_ms < options_.drain_timeout_ms) return;
-      out.ends.push_back({allocation.id, How::kCancel, "it is not wanted any more"});
-      return;
-    }
-    ++status_.pending;
-    seats_.push_back({.id = allocation.id, .how = How::kCancel, .since_ms = allocation.since_ms});
+    look_at_waiting(allocation, known, out);
     return;
   }
   const auto found = workers.find(allocation.id);
   look_at_running(allocation, found == workers.end() ? nullptr : found->second, known, out);
+}
+
+void Scaler::look_at_waiting(const Allocation& allocation, const Known& known, Decision& out) {
+  const bool is_held = allocation.state == Allocation::State::kHeld;
+  const bool was_asked = known.end_ms >= 0;
+  if (!is_held && !was_asked) {
+    ++status_.pending;
+    seats_.push_back({.id = allocation.id, .how = How::kCancel, .since_ms = allocation.since_ms});
+    return;
+  }
+  ++status_.ending;
+  // One that was asked to end can be put back into the queue before it has; the engine may also
+  // take its time.
+  const bool is_cancelled = was_asked && known.end_how == How::kCancel &&
+                            now_ms_ - known.end_ms < options_.drain_timeout_ms;
+  if (is_cancelled) return;
+  if (!was_asked) {
+    failure_ = "allocation " + allocation.id + " is held" + in_brackets(allocation.detail);
+  }
+  out.ends.push_back(
+      {allocation.id, How::kCancel, is_held ? "the engine holds it" : "it is not wanted any more"});
 }
 
 void Scaler::look_at_running(const Allocation& allocation, const Worker* worker, Known& known,
@@ -142,11 +148,10 @@ void Scaler::look_at_running(const Allocation& allocation, const Worker* worker,
   if (known.start_ms != allocation.since_ms) {  // started (again)
     known.start_ms = allocation.since_ms;
     known.joined = false;
-    const std::int64_t age_ms = std::max<std::int64_t>(0, now_.wall_ms - allocation.since_ms);
-    known.seen_ms = now_.steady_ms - age_ms;
+    known.seen_ms = now_ms_;  // not since_ms: that clock is another, and the task may have slept
   }
   if (worker != nullptr) {
-    known.seen_ms = now_.steady_ms;
+    known.seen_ms = now_ms_;
     if (!std::exchange(known.joined, true)) {
       if (failures_ > 0) out.notes.push_back({Note::Level::kInfo, "workers come again"});
       resume();
@@ -154,16 +159,16 @@ void Scaler::look_at_running(const Allocation& allocation, const Worker* worker,
   }
   if (known.end_ms >= 0) {
     ++status_.ending;
-    if (now_.steady_ms - known.end_ms < options_.drain_timeout_ms) return;
+    if (now_ms_ - known.end_ms < options_.drain_timeout_ms) return;
     out.ends.push_back({allocation.id, How::kKill,
-                        "it was asked to end " + seconds(now_.steady_ms - known.end_ms) + " ago"});
+                        "it was asked to end " + seconds(now_ms_ - known.end_ms) + " ago"});
     return;
   }
   if (worker != nullptr && worker->draining) {  // idle, pre-empted, or told by somebody else
     ++status_.ending;
     return;
   }
-  const std::int64_t away_ms = now_.steady_ms - std::max(known.seen_ms, heard_since_ms_);
+  const std::int64_t away_ms = now_ms_ - std::max(known.seen_ms, heard_since_ms_);
   if (worker == nullptr && away_ms >= options_.join_timeout_ms) {
     ++status_.ending;
     const std::string why = known.joined
@@ -246,11 +251,11 @@ void Scaler::shrink(Decision& out) {
     return;
   }
   if (surplus_since_ms_ < 0) {
-    surplus_since_ms_ = now_.steady_ms;
+    surplus_since_ms_ = now_ms_;
     surplus_peak_ = 0;
   }
   surplus_peak_ = std::max(surplus_peak_, status_.target);
-  const bool is_old = now_.steady_ms - surplus_since_ms_ >= options_.shrink_after_ms;
+  const bool is_old = now_ms_ - surplus_since_ms_ >= options_.shrink_after_ms;
   const std::uint32_t keep = is_old ? surplus_peak_ : std::max(options_.max, surplus_peak_);
   std::ranges::sort(seats_, goes_before);
   for (std::size_t i = 0; i < seats_.size() && have - i > keep; ++i) {
@@ -259,19 +264,19 @@ void Scaler::shrink(Decision& out) {
   if (is_old) surplus_since_ms_ = -1;
 }
 
-void Scaler::submitted(const Time& now, const std::vector<std::string>& ids) {
-  for (const std::string& id : ids) known_[id].seen_ms = now.steady_ms;
+void Scaler::submitted(const std::vector<std::string>& ids) {
+  for (const std::string& id : ids) known_.try_emplace(id);
 }
 
-void Scaler::submit_failed(const Time& now, const std::string& why, std::vector<Note>& notes) {
-  now_ = now;
+void Scaler::submit_failed(std::int64_t now_ms, const std::string& why, std::vector<Note>& notes) {
+  now_ms_ = now_ms;
   fail(why, notes);
 }
 
-void Scaler::ended(const Time& now, const End& end) {
+void Scaler::ended(std::int64_t now_ms, const End& end) {
   const auto it = known_.find(end.id);
   if (it == known_.end()) return;
-  it->second.end_ms = now.steady_ms;
+  it->second.end_ms = now_ms;
   it->second.end_how = end.how;
 }
 
@@ -290,7 +295,7 @@ void Scaler::fail(const std::string& why, std::vector<Note>& notes) {
                                                 seconds(wait_ms) +
                                                 ", then one is tried. SIGHUP ends the pause"});
   }
-  retry_at_ms_ = now_.steady_ms + wait_ms;
+  retry_at_ms_ = now_ms_ + wait_ms;
 }
 
 void Scaler::resume() {

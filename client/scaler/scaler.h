@@ -30,11 +30,6 @@ struct ScalerOptions {
   std::uint32_t submit_max = 1'000;  // in one round; Slurm's usual MaxArraySize
 };
 
-struct Time {
-  std::int64_t steady_ms = 0;
-  std::int64_t wall_ms = 0;  // Unix time
-};
-
 struct Note {
   enum class Level : std::uint8_t { kInfo, kWarning };
   Level level = Level::kInfo;
@@ -74,13 +69,13 @@ class Scaler {
  public:
   explicit Scaler(const ScalerOptions& options) : options_(options) {}
 
-  // One round. REQUIRES: the steady time does not go back.
-  Decision decide(const Time& now, const Observation& seen);
+  // One round. `now_ms` is of a steady clock. REQUIRES: it does not go back.
+  Decision decide(std::int64_t now_ms, const Observation& seen);
 
   // How the decision was carried out.
-  void submitted(const Time& now, const std::vector<std::string>& ids);
-  void submit_failed(const Time& now, const std::string& why, std::vector<Note>& notes);
-  void ended(const Time& now, const End& end);
+  void submitted(const std::vector<std::string>& ids);
+  void submit_failed(std::int64_t now_ms, const std::string& why, std::vector<Note>& notes);
+  void ended(std::int64_t now_ms, const End& end);
 
   // An operator has put right what was wrong: no back-off and no pause.
   void resume();
@@ -91,9 +86,9 @@ class Scaler {
   struct Known {                 // an allocation that is not over
     bool listed = false;         // by the engine, in this round
     bool joined = false;         // its worker was seen since it was started
-    std::int64_t seen_ms = 0;    // steady; when its worker was seen last, or could first have been
+    std::int64_t seen_ms = 0;    // when its worker was seen last, or its start was
     std::int64_t start_ms = -1;  // Allocation::since_ms of the start that this counts from
-    std::int64_t end_ms = -1;    // steady; when it was last asked to end; -1: never
+    std::int64_t end_ms = -1;    // when it was last asked to end; -1: never
     How end_how = How::kDrain;
   };
   struct Seat {  // a worker that counts, and how little would be lost with it
@@ -106,8 +101,9 @@ class Scaler {
   using Workers = std::map<std::string, const Worker*>;  // by allocation
 
   static bool goes_before(const Seat& a, const Seat& b);
-  bool note_trouble(const Time& now, const Observation& seen, Decision& out);
+  bool note_trouble(std::int64_t now_ms, const Observation& seen, Decision& out);
   void look_at(const Allocation& allocation, const Workers& workers, Decision& out);
+  void look_at_waiting(const Allocation& allocation, const Known& known, Decision& out);
   void look_at_running(const Allocation& allocation, const Worker* worker, Known& known,
                        Decision& out);
   void look_for_lost(const Observation& seen, const Workers& workers);
@@ -117,17 +113,17 @@ class Scaler {
   void fail(const std::string& why, std::vector<Note>& notes);
 
   const ScalerOptions options_;
-  Time now_;
+  std::int64_t now_ms_ = 0;
   std::map<std::string, Known> known_;
   std::set<std::string> forgotten_;  // told already
   std::vector<Seat> seats_;          // of this round
   std::string failure_;              // of this round; empty: none
   std::string told_trouble_;
-  std::int64_t heard_since_ms_ = -1;  // steady; since then both halves could be seen; -1: no
+  std::int64_t heard_since_ms_ = -1;  // since then both halves could be seen; -1: no
   std::uint32_t failures_ = 0;        // one after the other
   std::string last_failure_;
-  std::int64_t retry_at_ms_ = 0;        // steady
-  std::int64_t surplus_since_ms_ = -1;  // steady; -1: there is none
+  std::int64_t retry_at_ms_ = 0;
+  std::int64_t surplus_since_ms_ = -1;  // -1: there is none
   std::uint32_t surplus_peak_ = 0;      // the highest target since then
   Status status_;
 };

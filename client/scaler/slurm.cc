@@ -14,11 +14,20 @@ namespace {
 constexpr std::size_t kOutputBytesMax = 1U << 30U;
 constexpr std::size_t kIdsOfOneCommand = 500;
 
+// Without it squeue shortens the list of an array's waiting tasks to 64 bytes.
+constexpr std::string_view kWholeLists = "SLURM_BITSTR_LEN=";
+
 bool is_number(std::string_view text) {
   return !text.empty() && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
 
 }  // namespace
+
+Slurm::Slurm(SlurmOptions options) : options_(std::move(options)) {
+  std::erase_if(options_.environment,
+                [](const std::string& entry) { return entry.starts_with(kWholeLists); });
+  options_.environment.push_back(std::string(kWholeLists) + "0");
+}
 
 std::variant<std::vector<std::string>, EngineError> Slurm::submit(std::uint32_t count) {
   std::vector<std::string> arguments = {

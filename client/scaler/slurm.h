@@ -20,7 +20,7 @@ struct SlurmOptions {
 
 class Slurm : public Engine {
  public:
-  explicit Slurm(SlurmOptions options) : options_(std::move(options)) {}
+  explicit Slurm(SlurmOptions options);
 
   std::variant<std::vector<std::string>, EngineError> submit(std::uint32_t count) override;
   std::variant<std::vector<Allocation>, EngineError> list() override;

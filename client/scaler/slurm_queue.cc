@@ -14,6 +14,8 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::size_t kTasksMax = 1'000'000;
+constexpr std::int64_t kTimeMaxS = 1LL << 40U;  // Unix time; what is beyond it is no time
+constexpr std::size_t kTextBytesMax = 200;      // of what is shown; each task has its own copy
 
 bool read_number(std::string_view& text, std::uint32_t& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -33,7 +35,9 @@ std::optional<std::int64_t> number_of(const Json& job, const char* name) {
   const auto it = job.find(name);
   if (it == job.end()) return std::nullopt;
   if (it->is_number_integer()) return it->get<std::int64_t>();
-  if (!it->is_object() || !it->value("set", false)) return std::nullopt;
+  if (!it->is_object()) return std::nullopt;
+  const auto set = it->find("set");
+  if (set == it->end() || !set->is_boolean() || !set->get<bool>()) return std::nullopt;
   const auto number = it->find("number");
   if (number == it->end() || !number->is_number_integer()) return std::nullopt;
   return number->get<std::int64_t>();
@@ -72,7 +76,12 @@ Allocation::State state_of(const std::vector<std::string>& states, bool held) {
   return held ? State::kHeld : State::kPending;
 }
 
-void add_job(const Json& job, std::vector<Allocation>& allocations) {
+std::int64_t time_ms_of(const Json& job, const char* name) {
+  const std::int64_t seconds = number_of(job, name).value_or(0);
+  return seconds < 0 || seconds > kTimeMaxS ? 0 : 1000 * seconds;
+}
+
+std::optional<EngineError> add_job(const Json& job, std::vector<Allocation>& allocations) {
   const std::vector<std::string> states = states_of(job);
   const std::string reason = text_of(job, "state_reason");
   const std::string description = text_of(job, "state_description");
@@ -85,19 +94,29 @@ void add_job(const Json& job, std::vector<Allocation>& allocations) {
   } else if (!reason.empty() && reason != "None") {
     allocation.detail += ": " + reason;
   }
+  allocation.detail.resize(std::min(allocation.detail.size(), kTextBytesMax));
   const bool runs = allocation.state == Allocation::State::kRunning;
-  allocation.since_ms = 1000 * number_of(job, runs ? "start_time" : "submit_time").value_or(0);
+  allocation.since_ms = time_ms_of(job, runs ? "start_time" : "submit_time");
   const std::int64_t array = number_of(job, "array_job_id").value_or(0);
-  if (array <= 0) return;  // not of a job array: not ours
-  if (const auto task = number_of(job, "array_task_id")) {
+  if (array <= 0) return std::nullopt;  // not of a job array: not ours
+  if (const auto task = number_of(job, "array_task_id"); task && *task >= 0) {
     allocation.id = fmt::format("{}_{}", array, *task);
     allocations.push_back(std::move(allocation));
-    return;
+    return std::nullopt;
   }
-  for (const std::uint32_t task : parse_task_numbers(text_of(job, "array_task_string"))) {
+  const std::string text = text_of(job, "array_task_string");
+  const std::vector<std::uint32_t> tasks = parse_task_numbers(text);
+  const bool is_over = allocation.state == Allocation::State::kEnded;
+  // Tasks that are there and are not counted would be asked for again.
+  if ((tasks.empty() && !is_over) || allocations.size() + tasks.size() > kTasksMax) {
+    return EngineError{fmt::format("squeue: the tasks of array {} cannot be read: '{}'", array,
+                                   text.substr(0, kTextBytesMax))};
+  }
+  for (const std::uint32_t task : tasks) {
     allocation.id = fmt::format("{}_{}", array, task);
     allocations.push_back(allocation);
   }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -150,7 +169,7 @@ std::variant<std::vector<Allocation>, EngineError> parse_queue(std::string_view 
   for (const Json& job : *jobs) {
     if (!job.is_object() || text_of(job, "name") != fleet) continue;
     if (text_of(job, "user_name") != user) continue;
-    add_job(job, allocations);
+    if (auto error = add_job(job, allocations)) return *std::move(error);
   }
   return allocations;
 }

@@ -11,7 +11,8 @@
 namespace puzzled::scaler {
 
 // The array tasks of `user`'s jobs named `fleet`. squeue's own filters do not hold for its JSON
-// output in 22.05. Tasks that wait are one entry, with their numbers as "5-9,12%4".
+// output in 22.05. Tasks that wait are one entry, with their numbers as "5-9,12%4"; an error if
+// those cannot be read, as when Slurm has shortened them to "1-3,...".
 std::variant<std::vector<Allocation>, EngineError> parse_queue(std::string_view json,
                                                                std::string_view fleet,
                                                                std::string_view user);

@@ -19,7 +19,7 @@ struct Allocation {
   std::string id;  // as the engine names it, e.g. "812_7"
   State state = State::kPending;
   std::string detail;         // the engine's words: why it waits, how it ended; may be empty
-  std::int64_t since_ms = 0;  // Unix time: when it was started, if it runs
+  std::int64_t since_ms = 0;  // Unix time of the engine's clock: when it was started, if it runs
   bool ended_well = false;    // kEnded: its worker ended by itself, with success
 };
 
@@ -32,8 +32,8 @@ enum class How : std::uint8_t {
 
 struct Worker {  // one that is connected to the daemon
   std::string name;
-  std::string allocation;  // its id; empty: none of ours
-  std::uint32_t slots = 0;
+  std::string allocation;   // its id; empty: none of ours
+  std::uint32_t slots = 0;  // none of ours: only those that take over what ours are wanted for
   std::uint32_t leases = 0;
   bool draining = false;
 };

@@ -17,6 +17,14 @@ using message::ErrorCode;
 // A case is no canary where a sound worker might fail it: it needs this part of the limits at most.
 constexpr std::uint64_t kTimeParts = 4;
 constexpr std::uint64_t kMemoryParts = 2;
+// Limits of which is known that no case of a marked job fits; over it, they are tried again.
+constexpr std::size_t kBarrenMax = 64;
+
+bool fits(const KnownResult& known, const Limits& limits) {
+  return known.time_us <= limits.time_limit_us / kTimeParts &&
+         known.memory_bytes <= limits.memory_limit_bytes / kMemoryParts &&
+         known.answer_bytes <= limits.answer_bytes_max;
+}
 
 std::string name_of(const CanaryOut& canary) {
   return "case " + std::to_string(canary.case_no.value) + " of job " +
@@ -27,11 +35,13 @@ std::string name_of(const CanaryOut& canary) {
 
 // ---- Marked jobs.
 
-Canaries::Marked& Canaries::add(JobId job, LaneNo lane, std::uint32_t chunk_count) {
+Canaries::Marked& Canaries::add(JobId job, LaneNo lane, std::uint32_t chunk_count,
+                                Requirements required) {
   Marked& marked = marked_[job];
   marked.job = job;
   marked.lane = lane;
   marked.chunk_count = chunk_count;
+  marked.required = std::move(required);
   marked.epoch = ++epochs_;
   ++trust_;
   if (core_.options.canary_rate > 0) lanes_[lane].push_back(job);
@@ -57,7 +67,15 @@ void Canaries::remove(JobId job) {
     watched.erase(at);
   };
   core_.sessions->each([&](Session& session) { forget_lane(session.watched); });
-  for (auto& [start_id, gone] : gone_) forget_lane(gone.watched);
+  for (auto gone = gone_.begin(); gone != gone_.end();) {
+    forget_lane(gone->second.watched);
+    if (!gone->second.watched.empty()) {
+      ++gone;
+      continue;
+    }
+    order_.erase(gone->second.since);
+    gone = gone_.erase(gone);
+  }
 }
 
 void Canaries::mark(const event::MarkCanary& request) {
@@ -89,7 +107,8 @@ void Canaries::mark(const event::MarkCanary& request) {
   if (request.off == is_marked) {
     core_.step.record(record::MarkCanary{
         .job = request.job, .off = request.off, .marked_ms = core_.step.wall_ms()});
-    request.off ? remove(request.job) : ask(add(request.job, ended->lane, ended->chunk_count));
+    request.off ? remove(request.job)
+                : ask(add(request.job, ended->lane, ended->chunk_count, ended->requirements));
   }
   core_.step.reply_when_durable(
       request.peer, message::CanaryMarked{.request = request.request, .job = request.job});
@@ -123,12 +142,15 @@ void Canaries::loaded(event::CanariesLoaded&& loaded) {
     marked.cases = std::move(loaded.cases);
     marked.known = std::move(loaded.known);
     marked.next = 0;
+    ++marked.loads;
     return;
   }
   if (++marked.empty_chunks < marked.chunk_count) return ask(marked);
-  core_.step.notice("job " + std::to_string(marked.job.value) +
+  const std::string number = std::to_string(marked.job.value);
+  core_.step.notice("job " + number +
                     " is marked, but none of its cases can be a canary: their results are limits, "
-                    "crashes, or too large");
+                    "crashes, or too large; take the mark away with 'puzzlectl canary " +
+                    number + " --off', and mark another job");
 }
 
 void Canaries::unload(Marked& marked) {
@@ -138,6 +160,7 @@ void Canaries::unload(Marked& marked) {
   marked.empty_chunks = 0;
   marked.cases = nullptr;
   marked.known.clear();
+  marked.barren.clear();
 }
 
 void Canaries::job_ended(const Job& job, bool cancelled) {
@@ -179,31 +202,52 @@ void Canaries::repair() {
 
 // ---- Dispatches and results.
 
-bool Canaries::fits(const Marked& marked, const KnownResult& known, const Limits& limits) const {
-  const auto& offsets = marked.cases->offsets;
-  return known.time_us <= limits.time_limit_us / kTimeParts &&
-         known.memory_bytes <= limits.memory_limit_bytes / kMemoryParts &&
-         known.answer_bytes <= limits.answer_bytes_max &&
-         offsets[known.index + 1] - offsets[known.index] <= core_.options.dispatch_bytes_max;
-}
-
-std::optional<PickedCanary> Canaries::pick_from(Marked& marked, const Limits& limits) {
-  for (std::size_t tried = 0; tried < marked.known.size(); ++tried) {
+std::optional<PickedCanary> Canaries::pick_from(Marked& marked, const Job& job) {
+  const Limits& limits = job.spec->limits;
+  const auto barren = marked.barren.find(limits);
+  if (barren != marked.barren.end() && barren->second.chunks >= marked.chunk_count) {
+    return std::nullopt;
+  }
+  bool is_through = false;
+  std::optional<PickedCanary> picked;
+  for (std::size_t tried = 0; tried < marked.known.size() && !picked; ++tried) {
     const KnownResult& known = marked.known[marked.next];
     if (++marked.next == marked.known.size()) {
       marked.next = 0;
-      if (marked.chunk_count > 1) ask(marked);
+      is_through = true;
     }
-    if (!fits(marked, known, limits)) continue;
-    PickedCanary picked;
-    picked.out.job = marked.job;
-    picked.out.epoch = marked.epoch;
-    picked.out.known = known;
-    picked.out.case_no = CaseNo{marked.first_case.value + known.index};
-    picked.slice = {.cases = marked.cases, .first = known.index, .count = 1};
-    return picked;
+    if (!fits(known, limits)) continue;
+    picked.emplace();
+    picked->out.job = marked.job;
+    picked->out.epoch = marked.epoch;
+    picked->out.known = known;
+    picked->out.case_no = CaseNo{marked.first_case.value + known.index};
+    picked->slice = {.cases = marked.cases, .first = known.index, .count = 1};
   }
-  return std::nullopt;
+  if (picked) {
+    if (barren != marked.barren.end()) marked.barren.erase(barren);
+  } else if (!marked.known.empty()) {
+    note_barren(marked, job);
+  }
+  if (is_through && marked.chunk_count > 1) ask(marked);
+  return picked;
+}
+
+// No case of the chunk in memory fits.
+void Canaries::note_barren(Marked& marked, const Job& job) {
+  const Limits& limits = job.spec->limits;
+  if (marked.barren.size() >= kBarrenMax && !marked.barren.contains(limits)) marked.barren.clear();
+  Barren& barren = marked.barren[limits];
+  if (barren.load == marked.loads) return;  // the same chunk as before: the next one is on its way
+  barren.chunks = barren.load + 1 == marked.loads ? barren.chunks + 1 : 1;
+  barren.load = marked.loads;
+  if (barren.chunks < marked.chunk_count) return;
+  core_.step.notice("job " + std::to_string(marked.job.value) +
+                    " is marked, but none of its cases can be a canary in job " +
+                    std::to_string(job.id.value) +
+                    " or others of its limits: they must have needed a quarter of its time limit, "
+                    "half of its memory limit and no longer answers at most; mark a job of easier "
+                    "cases with 'puzzlectl canary'");
 }
 
 std::optional<PickedCanary> Canaries::pick(Session& session, const Job& job, LeaseId number) {
@@ -223,7 +267,9 @@ std::optional<PickedCanary> Canaries::pick(Session& session, const Job& job, Lea
   const std::vector<JobId>& jobs = of_lane->second;
   std::optional<PickedCanary> picked;
   for (std::size_t i = 0; i < jobs.size() && !picked; ++i) {
-    picked = pick_from(marked_.at(jobs[(mixed + i) % jobs.size()]), job.spec->limits);
+    Marked& marked = marked_.at(jobs[(mixed + i) % jobs.size()]);
+    if (!Sessions::meets(marked.required, session.solver_version(lane), session.labels)) continue;
+    picked = pick_from(marked, job);
   }
   if (!picked) return std::nullopt;
   const std::uint32_t rate = core_.options.canary_rate;

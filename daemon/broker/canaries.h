@@ -9,7 +9,6 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "daemon/broker/core.h"
@@ -120,12 +119,18 @@ class Canaries {
   void check() const;
 
  private:
+  // Chunks in a row of which no case fits under some limits; as many as there are: none ever does.
+  struct Barren {
+    std::uint32_t chunks = 0;
+    std::uint64_t load = 0;  // Marked::loads at the last of them
+  };
   struct Marked {
     JobId job;
     LaneNo lane = 0;
     bool is_done = true;      // while it is graded again there is nothing to know
     std::uint64_t epoch = 0;  // of what is known
     std::uint32_t chunk_count = 0;
+    Requirements required;  // of its job: other workers might not solve its cases as well
     ChunkNo next_chunk = 0;
     std::uint32_t empty_chunks = 0;  // in a row
     bool loading = false;
@@ -134,12 +139,14 @@ class Canaries {
     ChunkCasesPtr cases;
     std::vector<KnownResult> known;
     std::size_t next = 0;
+    std::uint64_t loads = 0;  // chunks with known results that came
+    std::map<Limits, Barren> barren;
   };
   struct Tracked {  // a job with unproven results
     std::uint64_t runs = 0;
     std::optional<EndedJob> ended;
   };
-  struct Gone {
+  struct Gone {  // with something unproven
     WorkerNo worker;
     std::uint64_t since = 0;
     WatchedLanes watched;
@@ -149,17 +156,17 @@ class Canaries {
     UnprovenRun run;
   };
 
-  Marked& add(JobId job, LaneNo lane, std::uint32_t chunk_count);
+  Marked& add(JobId job, LaneNo lane, std::uint32_t chunk_count, Requirements required);
   void remove(JobId job);
   void ask(Marked& marked);
   void unload(Marked& marked);
-  [[nodiscard]] bool fits(const Marked& marked, const KnownResult& known,
-                          const Limits& limits) const;
-  std::optional<PickedCanary> pick_from(Marked& marked, const Limits& limits);
+  std::optional<PickedCanary> pick_from(Marked& marked, const Job& job);
+  void note_barren(Marked& marked, const Job& job);
   void track(Stretch& stretch, const UnprovenRun& run);
   void forget(const Stretch& stretch, bool proven = false);
   void untrack(const UnprovenRun& run);
   bool forget_oldest_gone();
+  void trim_barred();
   void revise(const std::vector<Unproven>& results);
   void revise_job(JobId id, const std::vector<Unproven>& results);
 
@@ -171,11 +178,10 @@ class Canaries {
   std::uint64_t trust_ = 0;
   std::uint64_t last_stretch_ = 0;
   std::uint64_t runs_ = 0;
-  std::uint64_t recovered_runs_ = 0;      // they may be over the limit
   std::vector<std::uint64_t> leftovers_;  // stretches that nobody can be convicted of any more
   std::unordered_map<JobId, Tracked> tracked_;
   std::unordered_map<Bytes16, Gone> gone_;
-  std::deque<std::pair<std::uint64_t, Bytes16>> order_;  // of those who are gone, oldest first
+  std::map<std::uint64_t, Bytes16> order_;  // of those who are gone, by Gone::since
   std::uint64_t sequence_ = 0;
   std::deque<Barred> barred_;  // oldest first
 };

@@ -51,16 +51,22 @@ void Canaries::convict(Session& session, LaneNo lane, const std::string& why) {
                     "'puzzlectl admit'");
   core_.step.record(record::BarWorker{.barred = barred});
   barred_.push_back(std::move(barred));
-  while (barred_.size() > core_.options.barred_workers_max) {
-    core_.step.record(record::AdmitWorker{.name = barred_.front().name});
-    const std::string name = barred_.front().name;
-    core_.step.notice("worker " + name +
-                      " is let in again: more workers are barred than the daemon remembers");
-    std::erase_if(barred_, [&](const Barred& one) { return one.name == name || one.host == name; });
-  }
+  trim_barred();
   // The worker may exit when it hears of it; by then the disk knows why.
   core_.step.tell_when_durable(session.peer, message::Refused{"it failed a canary: " + why});
   revise(results);
+}
+
+// Over the limit the oldest are let in again.
+void Canaries::trim_barred() {
+  while (barred_.size() > core_.options.barred_workers_max) {
+    const std::string name = barred_.front().name;
+    core_.step.record(record::AdmitWorker{.name = name});
+    core_.step.notice("worker " + name +
+                      " is let in again: more workers are barred than the daemon remembers "
+                      "(barred_workers_max)");
+    std::erase_if(barred_, [&](const Barred& one) { return one.name == name || one.host == name; });
+  }
 }
 
 void Canaries::revise(const std::vector<Unproven>& results) {
@@ -94,29 +100,29 @@ void Canaries::revise_job(JobId id, const std::vector<Unproven>& results) {
       tracked->second.ended.reset();
     }
   }
+  std::vector<Reopened> reopened;
+  reopened.reserve(results.size());
   for (const auto& [stretch, run] : results) {
-    core_.window->reopen(*job,
-                         {.first_case = run.chunk_first_case,
-                          .chunk_no = run.chunk_no,
-                          .case_count = run.chunk_case_count,
-                          .done_count = run.chunk_case_count,
-                          .bytes = 0},
-                         {.first = run.first, .count = run.count});
+    reopened.push_back({.chunk = {.first_case = run.chunk_first_case,
+                                  .chunk_no = run.chunk_no,
+                                  .case_count = run.chunk_case_count,
+                                  .done_count = run.chunk_case_count},
+                        .cases = {.first = run.first, .count = run.count}});
   }
-  core_.window->settle_reopened(*job);
+  core_.window->reopen(*job, std::move(reopened));
 }
 
 // ---- Workers that come and go.
 
 void Canaries::remember(Session& session) {
-  const bool has_unproven = std::ranges::any_of(
-      session.watched, [](const auto& lane) { return !lane.second.stretches.empty(); });
-  if (!has_unproven) return;
+  std::erase_if(session.watched, [](const auto& lane) { return lane.second.stretches.empty(); });
+  if (session.watched.empty()) return;
   Gone gone{.worker = session.worker, .since = ++sequence_, .watched = std::move(session.watched)};
   // Whoever comes back is tested first.
   for (auto& [lane, watched] : gone.watched) watched.left = 0;
-  order_.emplace_back(gone.since, session.start_id);
-  gone_[session.start_id] = std::move(gone);
+  order_.emplace(gone.since, session.start_id);
+  const bool added = gone_.emplace(session.start_id, std::move(gone)).second;
+  ASSERT(added);
   session.watched.clear();
 }
 
@@ -128,22 +134,19 @@ void Canaries::welcome_back(Session& session) {
     session.recorded = true;  // its results are, and name it
   }
   session.watched = std::move(it->second.watched);
+  order_.erase(it->second.since);
   gone_.erase(it);
 }
 
 bool Canaries::forget_oldest_gone() {
-  while (!order_.empty()) {
-    const auto [since, start_id] = order_.front();
-    order_.pop_front();
-    const auto it = gone_.find(start_id);
-    if (it == gone_.end() || it->second.since != since) continue;  // it came back
-    for (const auto& [lane, watched] : it->second.watched) {
-      for (const Stretch& stretch : watched.stretches) forget(stretch);
-    }
-    gone_.erase(it);
-    return true;
+  if (order_.empty()) return false;
+  const auto it = gone_.find(order_.begin()->second);
+  for (const auto& [lane, watched] : it->second.watched) {
+    for (const Stretch& stretch : watched.stretches) forget(stretch);
   }
-  return false;
+  gone_.erase(it);
+  order_.erase(order_.begin());
+  return true;
 }
 
 std::string Canaries::why_barred(const event::WorkerReady& ready) const {
@@ -184,7 +187,8 @@ void Canaries::recover(const Recovery& recovery) {
   for (const RecoveredJob& job : recovery.jobs) {
     if (!job.canary || job.cancelled) continue;
     const LaneNo lane = core_.queue.lane_of(job.spec->puzzle, job.spec->solver);
-    add(job.job, lane, job.chunk_count).is_done = job.finished;
+    Requirements required{.solver_version = job.spec->solver_version, .labels = job.spec->require};
+    add(job.job, lane, job.chunk_count, std::move(required)).is_done = job.finished;
   }
   for (const RecoveredRun& from : recovery.runs) {
     const RecoveredJob& job = job_of(from.job);
@@ -198,7 +202,7 @@ void Canaries::recover(const Recovery& recovery) {
     if (gone.since == 0) {
       gone.since = ++sequence_;
       gone.worker = from.worker;
-      order_.emplace_back(gone.since, from.start_id);
+      order_.emplace(gone.since, from.start_id);
     }
     std::deque<Stretch>& stretches = gone.watched[lane].stretches;
     if (stretches.empty() || stretches.back().number != from.stretch) {
@@ -220,13 +224,16 @@ void Canaries::recover(const Recovery& recovery) {
                                           .digest = job.digest};
     }
   }
-  recovered_runs_ = runs_;
 }
 
 void Canaries::start() {
   for (const std::uint64_t stretch : std::exchange(leftovers_, {})) {
     core_.step.record(record::ForgetStretch{.stretch = stretch});
   }
+  // The daemon may have been started with other limits.
+  while (runs_ > core_.options.unproven_runs_max && forget_oldest_gone()) {
+  }
+  trim_barred();
   for (auto& [job, marked] : marked_) ask(marked);
 }
 
@@ -249,7 +256,12 @@ void Canaries::check() const {
     }
   };
   core_.sessions->each([&](const Session& session) { count(session.watched); });
-  for (const auto& [start_id, gone] : gone_) count(gone.watched);
+  ASSERT(order_.size() == gone_.size());
+  for (const auto& [start_id, gone] : gone_) {
+    ASSERT(order_.at(gone.since) == start_id && !gone.watched.empty());
+    for (const auto& [lane, watched] : gone.watched) ASSERT(!watched.stretches.empty());
+    count(gone.watched);
+  }
   ASSERT(runs == runs_ && by_job.size() == tracked_.size());
   for (const auto& [job, tracked] : tracked_) {
     ASSERT(by_job.at(job) == tracked.runs);
@@ -259,8 +271,8 @@ void Canaries::check() const {
     ASSERT((core_.jobs->find_open(job) == nullptr) == marked.is_done);
     ASSERT(marked.known.empty() || (marked.is_done && marked.cases != nullptr));
   }
-  ASSERT(runs_ <= std::max<std::uint64_t>(core_.options.unproven_runs_max, recovered_runs_));
-  ASSERT(barred_.size() <= std::max<std::size_t>(core_.options.barred_workers_max, 1));
+  ASSERT(runs_ <= core_.options.unproven_runs_max);
+  ASSERT(barred_.size() <= core_.options.barred_workers_max);
 }
 
 }  // namespace puzzled::broker

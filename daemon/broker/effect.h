@@ -272,6 +272,7 @@ struct LoadChunk {
   CaseNo first_case;
   std::uint32_t case_count = 0;
   bool with_done = false;  // false: none has a result, ChunkLoaded::done will be empty
+  std::uint64_t ask = 0;   // comes back with the answer
   std::optional<LookUp> look_up = {};  // nullopt: no answers are looked up
 };
 

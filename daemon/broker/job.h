@@ -1,6 +1,7 @@
 // One job with open cases, and the part of its cases that is in memory.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -15,6 +16,7 @@
 #include "daemon/broker/cost.h"
 #include "daemon/broker/ready_queue.h"
 #include "daemon/broker/types.h"
+#include "proto/base/assert.h"
 
 namespace puzzled::broker {
 
@@ -41,13 +43,14 @@ struct OpenChunk {
   std::uint32_t case_bytes = 0;    // as BacklogChunk::bytes
   bool keyed = false;              // likewise
   std::uint64_t memory_bytes = 0;  // what it counts for in the window
-  std::int64_t asked_ms = 0;       // steady; when it was asked of the store, while kLoading
+  // While kLoading: when it was asked of the store (steady), and the number of the question. Other
+  // answers are older than what is known here. 0: what was asked is out of date.
+  std::int64_t asked_ms = 0;
+  std::uint64_t ask = 0;
   ChunkCasesPtr cases;
   std::vector<CaseState> states;      // once active
   std::vector<PositionRange> queued;  // disjoint; the next one is the last
   std::vector<std::uint32_t> alone;   // suspects: each makes a dispatch of its own
-  // Results that were taken back while the cases were asked for: the store's answer may have them.
-  std::vector<std::uint32_t> reopened;
 };
 
 // A chunk with open cases that is only in the store.
@@ -71,13 +74,6 @@ class Backlog {
   [[nodiscard]] std::size_t size() const { return chunks_.size() - head_; }
   [[nodiscard]] auto begin() const { return chunks_.begin() + static_cast<std::ptrdiff_t>(head_); }
   [[nodiscard]] auto end() const { return chunks_.end(); }
-  // nullptr: it is not there.
-  [[nodiscard]] BacklogChunk* find(ChunkNo chunk_no) {
-    for (std::size_t i = head_; i < chunks_.size(); ++i) {
-      if (chunks_[i].chunk_no == chunk_no) return &chunks_[i];
-    }
-    return nullptr;
-  }
   // Chunks whose cases may be known, and nobody has looked.
   [[nodiscard]] std::uint64_t untried() const { return untried_; }
   void push_back(const BacklogChunk& chunk) {
@@ -100,6 +96,25 @@ class Backlog {
     ++head_;
     if (head_ * 2 < chunks_.size()) return;
     chunks_.erase(chunks_.begin(), begin());
+    head_ = 0;
+  }
+  // Cases that were done are open again. `chunks` are ascending, each as if nothing else of it were
+  // open; those that are not here yet come in front.
+  void reopen(std::vector<BacklogChunk> chunks) {
+    if (chunks.empty()) return;
+    std::vector<bool> is_here(chunks.size());
+    for (std::size_t i = head_; i < chunks_.size(); ++i) {
+      const auto it =
+          std::ranges::lower_bound(chunks, chunks_[i].chunk_no, {}, &BacklogChunk::chunk_no);
+      if (it == chunks.end() || it->chunk_no != chunks_[i].chunk_no) continue;
+      ASSERT(chunks_[i].done_count + it->done_count >= it->case_count);
+      chunks_[i].done_count -= it->case_count - it->done_count;
+      is_here[static_cast<std::size_t>(it - chunks.begin())] = true;
+    }
+    std::size_t at = 0;
+    std::erase_if(chunks, [&](const BacklogChunk&) { return is_here[at++]; });
+    chunks.insert(chunks.end(), begin(), end());
+    chunks_ = std::move(chunks);
     head_ = 0;
   }
 
@@ -156,7 +171,6 @@ struct Job {
   std::uint64_t alone_count = 0;   // suspect cases of them
   std::uint64_t leased_count = 0;
   std::uint32_t loading_count = 0;
-  std::set<ChunkNo> asked_twice;  // chunks of which the store may send two answers
 
   Place place;
   Cost cost;

@@ -116,6 +116,7 @@ Job& Jobs::create(const event::OpenJob& request, LaneNo lane) {
   entries_.push_back({.id = job->id,
                       .request_id = job->request_id,
                       .spec_hash = hash_of(request.spec),
+                      .requirements = requirements_of(request.spec),
                       .lane = core_.queue.lane(job->place.lane).plain});
   touch_upload(*job,
                core_.step.steady_ms() + static_cast<std::int64_t>(core_.options.upload_expiry_ms));

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -25,6 +26,7 @@ class Jobs {
     JobEnd how = JobEnd::kOpen;
     std::uint32_t chunk_count = 0;  // of a job that has ended
     LaneNo lane = 0;                // Lane::plain
+    Requirements requirements = {};
   };
 
   explicit Jobs(Core& core) : core_(core) {}
@@ -64,13 +66,15 @@ class Jobs {
     JobId id;
     Bytes16 request_id{};
     std::uint64_t spec_hash = 0;
-    std::uint64_t digest = 0;       // of an ended job
-    std::uint32_t chunk_count = 0;  // of an ended job
-    LaneNo lane = 0;                // Lane::plain
+    std::uint64_t digest = 0;                    // of an ended job
+    std::uint32_t chunk_count = 0;               // of an ended job
+    const Requirements* requirements = nullptr;  // one of requirements_
+    LaneNo lane = 0;                             // Lane::plain
     End end = End::kOpen;
   };
 
   static std::uint64_t hash_of(const JobSpec& spec);
+  const Requirements* requirements_of(const JobSpec& spec);
   Entry* find(const Bytes16& request_id);
   Entry* find(JobId id);
   Job& create(const event::OpenJob& request, LaneNo lane);
@@ -91,8 +95,9 @@ class Jobs {
   std::unordered_map<Bytes16, std::uint32_t> by_request_;
   std::map<JobId, std::unique_ptr<Job>> open_;
   JobId last_job_;
-  // Open jobs found at the start, and opened again: they may be over the limit.
-  std::size_t recovered_ = 0;
+  std::set<Requirements> requirements_;  // of all jobs, each once
+  // As many may be open, even over the limit: found at the start, or opened again.
+  std::size_t allowed_open_ = 0;
   std::unordered_map<PeerId, std::vector<JobId>> waits_;  // jobs with a Waiter of the client
   std::vector<std::pair<JobId, std::int64_t>> recovered_uploads_;  // and their created_ms
 };

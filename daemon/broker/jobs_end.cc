@@ -61,12 +61,16 @@ void Jobs::end_job(Job& job, End how) {
   entry.chunk_count = job.chunk_count;
   entry.end = how;
   open_.erase(id);
+  allowed_open_ = open_.size();
 }
 
 std::optional<Jobs::Facts> Jobs::end_of(JobId id) {
   const Entry* entry = find(id);
   if (entry == nullptr) return std::nullopt;
-  return Facts{.how = entry->end, .chunk_count = entry->chunk_count, .lane = entry->lane};
+  return Facts{.how = entry->end,
+               .chunk_count = entry->chunk_count,
+               .lane = entry->lane,
+               .requirements = *entry->requirements};
 }
 
 Job& Jobs::reopen(JobId id, const EndedJob& ended) {
@@ -84,8 +88,9 @@ Job& Jobs::reopen(JobId id, const EndedJob& ended) {
   job->digest = ended.digest;
   place(*job);
   core_.step.record(record::ReopenJob{.job = id});
-  ++recovered_;
-  return *open_.emplace(id, std::move(job)).first->second;
+  Job& opened = *open_.emplace(id, std::move(job)).first->second;
+  allowed_open_ = std::max(allowed_open_, open_.size());
+  return opened;
 }
 
 void Jobs::place(Job& job) {
@@ -126,6 +131,11 @@ void Jobs::forget_client(PeerId peer) {
 
 // ---- Tables.
 
+const Requirements* Jobs::requirements_of(const JobSpec& spec) {
+  return &*requirements_.insert({.solver_version = spec.solver_version, .labels = spec.require})
+               .first;
+}
+
 Jobs::Entry* Jobs::find(const Bytes16& request_id) {
   const auto it = by_request_.find(request_id);
   return it == by_request_.end() ? nullptr : &entries_[it->second];
@@ -164,6 +174,7 @@ void Jobs::recover(std::vector<RecoveredJob>&& jobs, JobId last_job) {
                         .spec_hash = hash_of(*from.spec),
                         .digest = from.digest,
                         .chunk_count = from.chunk_count,
+                        .requirements = requirements_of(*from.spec),
                         .lane = core_.queue.lane_of(from.spec->puzzle, from.spec->solver),
                         .end = from.cancelled  ? End::kCancelled
                                : from.finished ? End::kFinished
@@ -201,7 +212,7 @@ void Jobs::recover(std::vector<RecoveredJob>&& jobs, JobId last_job) {
     if (!job->sealed) recovered_uploads_.emplace_back(job->id, from.created_ms);
     open_.emplace(from.job, std::move(job));
   }
-  recovered_ = open_.size();
+  allowed_open_ = open_.size();
 }
 
 void Jobs::check() const {
@@ -217,7 +228,7 @@ void Jobs::check() const {
   std::size_t waits = 0;
   for (const auto& [peer, jobs] : waits_) waits += jobs.size();
   ASSERT(waits == waiters);
-  ASSERT(open_.size() <= std::max<std::size_t>(core_.options.open_jobs_max, recovered_));
+  ASSERT(open_.size() <= std::max<std::size_t>(core_.options.open_jobs_max, allowed_open_));
 }
 
 }  // namespace puzzled::broker

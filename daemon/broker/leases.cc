@@ -171,6 +171,8 @@ void Leases::count(Session& session, Lease& lease, event::WorkerResults&& event)
   Job& job = *lease.job;
   job.cost.learn(solved, event.busy_us);
   core_.queue.cost(job.place.lane).learn(solved, event.busy_us);
+  const LaneNo plain = core_.queue.lane(job.place.lane).plain;
+  if (plain != job.place.lane) core_.queue.cost(plain).learn(solved, event.busy_us);
   if (lease.keeps_answers) core_.reuse->answers_kept();
   session.cases_done += rows.size();
   core_.sessions->record_worker(session);

@@ -52,21 +52,18 @@ Demand demand_of(const Core& core, std::uint32_t slot_work_ms, std::size_t lanes
   demand.slots = slots.all;
   demand.workers = slots.workers;
   std::map<LaneNo, LaneDemand> lanes;
-  // Work with requirements is part of what its puzzle and solver want. The slots are those of all
-  // workers that offer the solver.
   for (const auto& [lane, count] : slots.by_lane) {
-    if (core.queue.lane(lane).plain == lane) lanes[lane].slots = count;
+    if (core.queue.lane(lane).plain == lane) lanes[lane];
   }
   std::map<LaneNo, Work> works;
   for (const auto& [id, job] : std::as_const(*core.jobs).open_jobs()) {
     if (job->open_count() == 0) continue;
-    const LaneNo plain = core.queue.lane(job->place.lane).plain;
-    LaneDemand& lane = lanes[plain];
+    LaneDemand& lane = lanes[job->place.lane];
     lane.open_cases += job->open_count();
     lane.leased_cases += job->leased_count;
     // As dispatches are measured: what is known of the job itself comes first.
     const Cost& cost = job->cost.known() ? job->cost : core.queue.lane(job->place.lane).cost;
-    Work& work = works[plain];
+    Work& work = works[job->place.lane];
     const auto open = static_cast<double>(job->open_count());
     if (cost.known()) {
       work.known_us += open * cost.case_us();
@@ -78,6 +75,10 @@ Demand demand_of(const Core& core, std::uint32_t slot_work_ms, std::size_t lanes
     const Lane& of = core.queue.lane(no);
     lane.puzzle = of.puzzle;
     lane.solver = of.solver;
+    lane.solver_version = of.version;
+    lane.require = of.require;
+    const auto there = slots.by_lane.find(no);
+    if (there != slots.by_lane.end()) lane.slots = there->second;
     if (of.cost.known()) lane.case_us = of.cost.case_us();
     const Work& work = works[no];
     lane.work_us = rounded_up(std::min(work.known_us, kWorkMaxUs));
@@ -87,8 +88,8 @@ Demand demand_of(const Core& core, std::uint32_t slot_work_ms, std::size_t lanes
     demand.lanes.push_back(std::move(lane));
   }
   std::ranges::sort(demand.lanes, [](const LaneDemand& a, const LaneDemand& b) {
-    return std::tie(b.slots_wanted, a.puzzle, a.solver) <
-           std::tie(a.slots_wanted, b.puzzle, b.solver);
+    return std::tie(b.slots_wanted, a.puzzle, a.solver, a.solver_version, a.require) <
+           std::tie(a.slots_wanted, b.puzzle, b.solver, b.solver_version, b.require);
   });
   demand.is_cut = demand.lanes.size() > lanes_max;
   if (demand.is_cut) demand.lanes.resize(lanes_max);

@@ -6,22 +6,27 @@
 #include <string>
 #include <vector>
 
+#include "proto/base/labels.h"
+
 namespace puzzled {
 
-// Of one puzzle and solver.
+// Of one puzzle and solver, and of what is required of the workers.
 struct LaneDemand {
   std::string puzzle;
   std::string solver;
+  std::string solver_version = {};  // the only one that may solve it; empty: any
+  Labels require = {};
   std::uint64_t open_cases = 0;    // without a result, of all open jobs
   std::uint64_t leased_cases = 0;  // of them: a worker has them
   double case_us = 0;              // learned mean of a case's solver time; 0: not known yet
   std::uint64_t work_us = 0;       // expected solver time of the open cases; 0: not known yet
   std::uint64_t slots_wanted = 0;  // never more than open cases
-  std::uint64_t slots = 0;         // of connected workers that offer it and take cases
+  std::uint64_t slots = 0;         // of connected workers that can do it and take cases
 };
 
 struct Demand {
-  // Those with open cases or with slots. Most wanted slots first, then by name.
+  // Those with open cases; with slots, if nothing is required. Most wanted slots first, then by
+  // name.
   std::vector<LaneDemand> lanes;
   bool is_cut = false;  // there are more lanes; the sums are those of all
   std::uint64_t open_cases = 0;

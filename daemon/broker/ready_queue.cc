@@ -41,8 +41,7 @@ LaneNo ReadyQueue::add_special(const JobSpec& spec) {
   Lane& lane = lanes_[no];
   lane.puzzle = spec.puzzle;
   lane.solver = spec.solver;
-  lane.version = spec.solver_version;
-  lane.require = spec.require;
+  lane.required = {.solver_version = spec.solver_version, .labels = spec.require};
   lane.plain = plain;
   lane.cost = lanes_[plain].cost;  // a fair guess until it has its own
   special_.insert(no);
@@ -57,7 +56,7 @@ std::optional<LaneNo> ReadyQueue::idle_special() const {
 void ReadyQueue::remove_special(LaneNo no) {
   Lane& lane = lanes_[no];
   ASSERT(lane.jobs == 0 && lane.workers == 0 && lane.ready.empty() && lane.hungry.empty());
-  numbers_.erase(Key{lane.puzzle, lane.solver, lane.version, lane.require});
+  numbers_.erase(Key{lane.puzzle, lane.solver, lane.required.solver_version, lane.required.labels});
   special_.erase(no);
   idle_.erase(no);
   lane = Lane{};

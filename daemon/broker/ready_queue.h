@@ -50,8 +50,7 @@ struct Place {
 struct Lane {
   std::string puzzle;
   std::string solver;
-  std::string version;     // of the solver; empty: any
-  Labels require;          // of the worker
+  Requirements required;
   LaneNo plain = 0;        // of the same puzzle and solver, with no requirement; perhaps itself
   std::uint64_t jobs = 0;  // open ones
   std::set<Turn> ready;

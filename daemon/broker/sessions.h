@@ -111,6 +111,11 @@ class Sessions {
   // requirements already (not if `always`).
   std::optional<LaneNo> enter_lane(const JobSpec& spec, bool always);
 
+  // Whether a worker with these labels and this version of the solver may have the cases of a job
+  // that requires that.
+  [[nodiscard]] static bool meets(const Requirements& required, const std::string& version,
+                                  const Labels& labels);
+
   // As Window::repair(), for all workers.
   void repair();
   [[nodiscard]] std::size_t count() const { return by_peer_.size(); }
@@ -155,8 +160,6 @@ class Sessions {
   void put_away(LaneNo lane);
   // Gives the session these lanes instead of those it has; `versions` are their solvers'.
   void place(Session& session, std::vector<LaneNo> lanes, std::vector<std::string> versions);
-  [[nodiscard]] static bool meets(const Lane& lane, const std::string& version,
-                                  const Labels& labels);
   void attach_lane(LaneNo no);
   void retire_lane(LaneNo no);
   void set_paused(Session& session, bool paused);

@@ -84,8 +84,10 @@ Sessions::Named Sessions::named(const event::ControlWorkers& control) const {
 bool Sessions::apply(WorkerAction action, Session& session) {
   switch (action) {
     case WorkerAction::kDrain: {
+      // Whoever comes next under this name is another one.
+      if (session.removed) return false;
       const bool is_new = paused_names_.insert_or_assign(session.name, controls_).second;
-      if (session.paused) return is_new && !session.removed;
+      if (session.paused) return is_new;
       set_paused(session, true);
       to_take_back_.push_back(session.worker);
       return true;
@@ -97,7 +99,6 @@ bool Sessions::apply(WorkerAction action, Session& session) {
       set_paused(session, false);
       return true;
     case WorkerAction::kRemove:
-      // Whoever comes next under this name is another one.
       paused_names_.erase(session.name);
       if (std::exchange(session.removed, true)) return false;
       set_paused(session, true);

@@ -14,9 +14,11 @@ namespace {
 
 // "staircase@2, gpu=a100"
 std::string describe_requirements(const Lane& lane) {
-  std::string text = lane.version.empty() ? std::string() : lane.solver + "@" + lane.version;
-  if (!text.empty() && !lane.require.empty()) text += ", ";
-  return text + describe(lane.require);
+  const Requirements& required = lane.required;
+  std::string text;
+  if (!required.solver_version.empty()) text = lane.solver + "@" + required.solver_version;
+  if (!text.empty() && !required.labels.empty()) text += ", ";
+  return text + describe(required.labels);
 }
 
 }  // namespace
@@ -31,7 +33,7 @@ void Sessions::set_offers(Session& session, const std::vector<SolverOffer>& offe
   for (const LaneNo no : core_.queue.special()) {
     const Lane& lane = core_.queue.lane(no);
     const auto plain = lanes.find(lane.plain);
-    if (plain != lanes.end() && meets(lane, plain->second, session.labels)) {
+    if (plain != lanes.end() && meets(lane.required, plain->second, session.labels)) {
       lanes[no] = plain->second;
     }
   }
@@ -44,9 +46,10 @@ void Sessions::set_offers(Session& session, const std::vector<SolverOffer>& offe
   place(session, std::move(numbers), std::move(versions));
 }
 
-bool Sessions::meets(const Lane& lane, const std::string& version, const Labels& labels) {
-  return (lane.version.empty() || lane.version == version) &&
-         std::ranges::includes(labels, lane.require);
+bool Sessions::meets(const Requirements& required, const std::string& version,
+                     const Labels& labels) {
+  return (required.solver_version.empty() || required.solver_version == version) &&
+         std::ranges::includes(labels, required.labels);
 }
 
 void Sessions::place(Session& session, std::vector<LaneNo> lanes,
@@ -133,7 +136,7 @@ void Sessions::attach_lane(LaneNo no) {
   std::vector<Session*> sessions;
   for (const auto& [worker, session] : by_worker_) {
     if (std::ranges::binary_search(session->lanes, lane.plain) &&
-        meets(lane, session->solver_version(lane.plain), session->labels)) {
+        meets(lane.required, session->solver_version(lane.plain), session->labels)) {
       sessions.push_back(session);
     }
   }
@@ -173,7 +176,7 @@ std::string Sessions::missing(const Lane& lane) const {
     is_offered = true;
     const std::string& version = session->solver_version(lane.plain);
     // Whoever meets it and does not serve it is paused.
-    if (meets(lane, version, session->labels)) {
+    if (meets(lane.required, version, session->labels)) {
       return "every worker that could solve it is drained (puzzlectl workers resume)";
     }
     constexpr std::size_t kVersionsMax = 5;
@@ -181,7 +184,8 @@ std::string Sessions::missing(const Lane& lane) const {
   }
   if (!is_offered) return "no connected worker offers " + lane.solver + " for " + lane.puzzle;
   std::string text = "no connected worker has " + describe_requirements(lane);
-  if (lane.version.empty() || versions.contains(lane.version)) return text;
+  const std::string& wanted = lane.required.solver_version;
+  if (wanted.empty() || versions.contains(wanted)) return text;
   text += "; there are";
   for (const std::string& version : versions) text += " " + lane.solver + "@" + version;
   return text;

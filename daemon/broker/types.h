@@ -36,7 +36,7 @@ struct Limits {
   std::uint64_t time_limit_us = 10'000'000;
   std::uint64_t memory_limit_bytes = 256ULL << 20U;
   std::uint64_t answer_bytes_max = 16ULL << 20U;
-  friend bool operator==(const Limits&, const Limits&) = default;
+  friend auto operator<=>(const Limits&, const Limits&) = default;
 };
 
 struct JobSpec {
@@ -49,6 +49,12 @@ struct JobSpec {
   std::string solver_version = {};  // empty: any
   bool no_cache = false;            // every case is solved anew, and its answer not kept
   friend bool operator==(const JobSpec&, const JobSpec&) = default;
+};
+// What a job asks of its workers.
+struct Requirements {
+  std::string solver_version;  // empty: any
+  Labels labels;               // every one of them
+  friend auto operator<=>(const Requirements&, const Requirements&) = default;
 };
 using JobSpecPtr = std::shared_ptr<const JobSpec>;
 

@@ -114,18 +114,10 @@ void Window::set_loaded(event::ChunkLoaded&& loaded) {
   Job* job = core_.jobs->find_open(loaded.job);
   if (job == nullptr) return;  // cancelled in the meantime
   const auto it = job->window.find(loaded.chunk_no);
-  if (it != job->window.end() && it->second->phase == OpenChunk::Phase::kLoading) {
-    // The store may have answered before it took these back, or after.
-    for (const std::uint32_t index : std::exchange(it->second->reopened, {})) {
-      std::erase(loaded.done, index);
-    }
+  if (it == job->window.end() || it->second->phase != OpenChunk::Phase::kLoading ||
+      it->second->ask != loaded.ask) {
+    return;  // it was asked again, and the other answer has come or will
   }
-  if (job->asked_twice.contains(loaded.chunk_no) &&
-      (it == job->window.end() || it->second->phase != OpenChunk::Phase::kLoading ||
-       loaded.done.size() != it->second->case_count - it->second->open_count)) {
-    return;  // the other answer came before
-  }
-  ASSERT(it != job->window.end() && it->second->phase == OpenChunk::Phase::kLoading);
   OpenChunk& chunk = *it->second;
   ASSERT(loaded.cases != nullptr && loaded.cases->count() == chunk.case_count);
   ASSERT(loaded.done.size() == chunk.case_count - chunk.open_count);
@@ -181,16 +173,22 @@ void Window::activate(Job& job, OpenChunk& chunk, const std::vector<std::uint32_
 void Window::load(Job& job) {
   const BacklogChunk from = job.backlog.front();
   job.backlog.pop_front();
-  add(job, from).asked_ms = core_.step.steady_ms();
   ++job.loading_count;
   core_.step.note_work();
-  core_.step.load({.job = job.id,
-                   .chunk_no = from.chunk_no,
-                   .first_case = from.first_case,
-                   .case_count = from.case_count,
-                   .with_done = from.done_count > 0,
-                   .look_up = from.keyed ? core_.reuse->look_up(job) : std::nullopt});
+  ask(job, add(job, from));
   update_place(job);
+}
+
+void Window::ask(const Job& job, OpenChunk& chunk) {
+  chunk.asked_ms = core_.step.steady_ms();
+  chunk.ask = ++asks_;
+  core_.step.load({.job = job.id,
+                   .chunk_no = chunk.chunk_no,
+                   .first_case = chunk.first_case,
+                   .case_count = chunk.case_count,
+                   .with_done = chunk.open_count < chunk.case_count,
+                   .ask = chunk.ask,
+                   .look_up = chunk.keyed ? core_.reuse->look_up(job) : std::nullopt});
 }
 
 void Window::refill() {

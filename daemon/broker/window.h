@@ -22,6 +22,12 @@ struct Piece {
   std::uint32_t position = 0;  // in the lease, of `first`
 };
 
+// Cases of a chunk whose results were taken back.
+struct Reopened {
+  BacklogChunk chunk;  // with all its cases done
+  PositionRange cases;
+};
+
 // By chunk, one entry a case.
 using LeasedCases = std::unordered_map<const OpenChunk*, std::vector<bool>>;
 
@@ -53,10 +59,8 @@ class Window {
   // Leased cases go back to the front of the queue. After the last call: settle().
   void requeue(Job& job, OpenChunk& chunk, PositionRange cases);
   void requeue_alone(Job& job, OpenChunk& chunk, std::uint32_t index);
-  // Results of `chunk` were taken back: these cases are open again. `chunk` says where they lie,
-  // with all its cases done. After the last call: settle_reopened().
-  void reopen(Job& job, const BacklogChunk& chunk, PositionRange cases);
-  void settle_reopened(Job& job);
+  // Results were taken back: their cases are open again.
+  void reopen(Job& job, std::vector<Reopened> results);
   // A leased case has its result. After the last call: settle().
   void set_done(Job& job, OpenChunk& chunk, std::uint32_t index);
   // Frees a chunk that is done with, and puts the job where it belongs in the ready queue.
@@ -94,6 +98,8 @@ class Window {
   void activate(Job& job, OpenChunk& chunk, const std::vector<std::uint32_t>& done);
   void load(Job& job);
   void bring_untried_forward(Job& job);
+  void ask(const Job& job, OpenChunk& chunk);
+  static void reopen_in_memory(Job& job, OpenChunk& chunk, PositionRange cases);
   void repair_chunk(Job& job, OpenChunk& chunk, const LeasedCases& leased);
   void rebuild(Job& job, OpenChunk& chunk, const std::vector<bool>& leased);
   void repair_counts(Job& job);
@@ -103,6 +109,7 @@ class Window {
 
   Core& core_;
   std::uint64_t bytes_ = 0;
+  std::uint64_t asks_ = 0;  // questions to the store
   std::uint64_t durable_steps_ = 0;
   std::deque<Undurable> undurable_;
   std::unordered_map<PeerId, std::uint32_t> unacknowledged_;

@@ -135,6 +135,7 @@ void Window::check(const Job& job) const {
     bytes += chunk.memory_bytes;
     open += chunk.open_count;
     loading += chunk.phase == OpenChunk::Phase::kLoading ? 1 : 0;
+    ASSERT(chunk.phase != OpenChunk::Phase::kLoading || (chunk.ask > 0 && chunk.ask <= asks_));
     const bool ready = !chunk.queued.empty() || !chunk.alone.empty();
     ASSERT(job.ready_chunks.contains(chunk_no) == ready);
     if (chunk.phase != OpenChunk::Phase::kActive) {

@@ -4,7 +4,6 @@
 #include <iterator>
 #include <utility>
 
-#include "daemon/broker/reuse.h"
 #include "daemon/broker/window.h"
 #include "proto/base/assert.h"
 
@@ -35,14 +34,7 @@ void Window::repair_chunk(Job& job, OpenChunk& chunk, const LeasedCases& leased)
       if (waited_ms < core_.options.load_wait_ms || !core_.intake_paused.empty()) return;
       found(Rule::kStore,
             "its cases were asked of the store " + std::to_string(waited_ms / 1000) + " s ago");
-      chunk.asked_ms = now_ms;
-      job.asked_twice.insert(chunk.chunk_no);
-      return core_.step.load({.job = job.id,
-                              .chunk_no = chunk.chunk_no,
-                              .first_case = chunk.first_case,
-                              .case_count = chunk.case_count,
-                              .with_done = chunk.open_count < chunk.case_count,
-                              .look_up = chunk.keyed ? core_.reuse->look_up(job) : std::nullopt});
+      return ask(job, chunk);
     case OpenChunk::Phase::kHeld:
       if (chunk.chunk_no >= job.durable_chunks) return;
       found(Rule::kQueue, "its cases were on disk and not queued");
@@ -114,39 +106,41 @@ void Window::rebuild(Job& job, OpenChunk& chunk, const std::vector<bool>& leased
 
 // ---- Not repaired but revised: results were taken back.
 
-void Window::reopen(Job& job, const BacklogChunk& done, PositionRange cases) {
-  job.done_count -= cases.count;
-  if (const auto it = job.window.find(done.chunk_no); it != job.window.end()) {
-    OpenChunk& chunk = *it->second;
-    ASSERT(chunk.phase != OpenChunk::Phase::kHeld);
-    chunk.open_count += cases.count;
-    if (chunk.phase == OpenChunk::Phase::kLoading) {
-      for (std::uint32_t i = 0; i < cases.count; ++i) chunk.reopened.push_back(cases.first + i);
-      return;
+void Window::reopen(Job& job, std::vector<Reopened> results) {
+  std::ranges::stable_sort(results, {}, [](const Reopened& one) { return one.chunk.chunk_no; });
+  std::vector<BacklogChunk> away;  // those not in memory, ascending
+  for (const auto& [done, cases] : results) {
+    job.done_count -= cases.count;
+    if (const auto it = job.window.find(done.chunk_no); it != job.window.end()) {
+      reopen_in_memory(job, *it->second, cases);
+      continue;
     }
-    for (std::uint32_t i = 0; i < cases.count; ++i) {
-      ASSERT(chunk.states.at(cases.first + i) == CaseState::kDone);
-    }
-    mark(chunk, cases, CaseState::kQueued);
-    chunk.queued.push_back(cases);
-    job.queued_count += cases.count;
-    job.ready_chunks.insert(chunk.chunk_no);
-    return;
+    if (away.empty() || away.back().chunk_no != done.chunk_no) away.push_back(done);
+    away.back().done_count -= cases.count;
   }
-  if (BacklogChunk* chunk = job.backlog.find(done.chunk_no)) {
-    ASSERT(chunk->done_count >= cases.count);
-    chunk->done_count -= cases.count;
-    return;
+  job.backlog.reopen(std::move(away));
+  for (auto& [chunk_no, chunk] : job.window) {
+    if (chunk->phase == OpenChunk::Phase::kLoading && chunk->ask == 0) ask(job, *chunk);
   }
-  BacklogChunk chunk = done;
-  chunk.done_count -= cases.count;
-  job.backlog.push_front(chunk);
-}
-
-void Window::settle_reopened(Job& job) {
   update_place(job);
   // Nobody is there to solve them: their room is for others.
   if (core_.queue.lane(job.place.lane).workers == 0) put_away(job);
+}
+
+void Window::reopen_in_memory(Job& job, OpenChunk& chunk, PositionRange cases) {
+  ASSERT(chunk.phase != OpenChunk::Phase::kHeld);
+  chunk.open_count += cases.count;
+  if (chunk.phase == OpenChunk::Phase::kLoading) {
+    chunk.ask = 0;  // the answer may or may not have these as done
+    return;
+  }
+  for (std::uint32_t i = 0; i < cases.count; ++i) {
+    ASSERT(chunk.states.at(cases.first + i) == CaseState::kDone);
+  }
+  mark(chunk, cases, CaseState::kQueued);
+  chunk.queued.push_back(cases);
+  job.queued_count += cases.count;
+  job.ready_chunks.insert(chunk.chunk_no);
 }
 
 void Window::repair_counts(Job& job) {

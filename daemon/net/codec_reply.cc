@@ -140,6 +140,7 @@ void fill(const query::ResultRow& from, proto::ResultRow& to) {
   to.set_solver_version(from.solver_version);
   to.set_graded_ms(from.graded_ms);
   to.set_has_answer(from.has_answer);
+  to.set_answer_left_out(from.answer_left_out);
   to.set_answer(from.answer);
   to.set_message(from.message);
   to.set_generation(from.generation);
@@ -291,6 +292,8 @@ std::string encode(std::uint64_t request, const Demand& demand) {
     lane.set_work_us(from.work_us);
     lane.set_slots_wanted(from.slots_wanted);
     lane.set_slots(from.slots);
+    fill(from.require, *lane.mutable_require());
+    lane.set_solver_version(from.solver_version);
   }
   return finish(request, reply);
 }

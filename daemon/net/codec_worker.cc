@@ -7,6 +7,7 @@
 
 #include "daemon/net/codec.h"
 #include "daemon/net/fields.h"
+#include "proto/raw_fields.h"
 #include "proto/worker.pb.h"
 
 namespace puzzled::codec {
@@ -83,7 +84,7 @@ Checked decode(const proto::Ready& in) {
 // Reads a length-delimited field as a view; false: cut off.
 bool read_view(CodedInputStream& in, std::string_view body, std::string_view& out) {
   std::uint32_t length = 0;
-  if (!in.ReadVarint32(&length)) return false;
+  if (!wire::read_length(in, length)) return false;
   const auto at = static_cast<std::size_t>(in.CurrentPosition());
   if (length > body.size() - at) return false;
   out = body.substr(at, length);
@@ -102,7 +103,7 @@ bool read_result(std::string_view body, CaseResult& out, std::uint64_t& verdict)
                       static_cast<int>(body.size()));
   std::uint64_t has_answer = 0;
   std::uint64_t cached = 0;
-  while (const std::uint32_t tag = in.ReadTag()) {
+  while (const std::uint32_t tag = wire::read_tag(in)) {
     bool good = false;
     switch (tag) {
       case tag_of(proto::CaseResult::kPositionFieldNumber, kVarint):
@@ -174,7 +175,8 @@ std::string_view read_results(ResultSet& set, const CodecOptions& options) {
                       static_cast<int>(body.size()));
   while (static_cast<std::size_t>(in.CurrentPosition()) < body.size()) {
     std::string_view one;
-    if (in.ReadTag() != kResultTag || !read_view(in, body, one)) return "not a list of results";
+    if (wire::read_tag(in) != kResultTag || !read_view(in, body, one))
+      return "not a list of results";
     CaseResult result;
     std::uint64_t verdict = 0;
     if (!read_result(one, result, verdict)) return "a result cannot be decoded";

@@ -8,7 +8,10 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "proto/base/verdict.h"
 
@@ -91,6 +94,28 @@ void add_cases(Text& text, const Metrics& metrics) {
                commits.attempts);
 }
 
+// A row for each puzzle and solver: what is required of workers would be a label without bounds.
+std::vector<LaneDemand> folded(const std::vector<LaneDemand>& lanes) {
+  std::vector<LaneDemand> rows;
+  std::map<std::pair<std::string_view, std::string_view>, std::size_t> places;
+  for (const LaneDemand& lane : lanes) {
+    const auto [place, is_new] = places.try_emplace({lane.puzzle, lane.solver}, rows.size());
+    if (is_new) {
+      rows.push_back(lane);
+      continue;
+    }
+    LaneDemand& row = rows[place->second];
+    row.open_cases += lane.open_cases;
+    row.leased_cases += lane.leased_cases;
+    row.slots_wanted += lane.slots_wanted;
+    // Who meets requirements is among those who offer the solver.
+    row.slots = std::max(row.slots, lane.slots);
+    const bool is_plain = lane.require.empty() && lane.solver_version.empty();
+    if (row.case_us == 0 || (is_plain && lane.case_us > 0)) row.case_us = lane.case_us;
+  }
+  return rows;
+}
+
 void add_demand(Text& text, const Metrics& metrics) {
   const Demand& demand = metrics.demand;
   text.gauge("puzzled_open_jobs", "Jobs that are neither done nor cancelled.",
@@ -102,9 +127,10 @@ void add_demand(Text& text, const Metrics& metrics) {
   text.gauge("puzzled_workers", "Connected workers.", metrics.load.workers);
   text.gauge("puzzled_leases", "Dispatches that workers hold.", metrics.load.leases);
 
+  const std::vector<LaneDemand> rows = folded(demand.lanes);
   const auto by_lane = [&](std::string_view name, std::string_view help, auto value) {
     text.begin(name, "gauge", help);
-    for (const LaneDemand& lane : demand.lanes) {
+    for (const LaneDemand& lane : rows) {
       text.sample(
           fmt::format("puzzle={},solver={}", in_quotes(lane.puzzle), in_quotes(lane.solver)),
           value(lane));

@@ -3,31 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <memory>
-#include <utility>
 
 #include "daemon/broker/runs.h"
 #include "daemon/store/keys.h"
 #include "proto/base/assert.h"
 #include "proto/base/digest.h"
-#include "proto/wire.h"
 
 namespace puzzled {
 namespace {
-
-// A limit that was reached, a crash or a quarantine says as much of the machine as of the case.
-bool is_known(std::uint8_t verdict) {
-  switch (static_cast<Verdict>(verdict)) {
-    case Verdict::kSolved:
-    case Verdict::kAccepted:
-    case Verdict::kWrongAnswer:
-    case Verdict::kInvalidInstance:
-    case Verdict::kInvalidAnswer:
-      return true;
-    default:
-      return false;
-  }
-}
 
 sqlite::Error missing_result(JobId job, CaseNo case_no) {
   return sqlite::corrupt(
@@ -53,14 +36,15 @@ CanaryTable::CanaryTable(sqlite::Connection& c)
            "INSERT INTO barred (name, host, version, puzzle, solver, solver_version, barred_ms, "
            "reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"),
       admit_(c, "DELETE FROM barred WHERE name = ?1 OR host = ?1"),
-      cases_(c, "SELECT payload FROM chunk_cases WHERE id = ?"),
       result_(c, "SELECT time_us, memory_bytes, length(answer) FROM results WHERE id = ?"),
       answer_(c, "SELECT answer FROM results WHERE id = ?"),
       runs_(c,
             "SELECT u.stretch, u.worker, w.start_id, u.job, u.chunk_no, c.first_case, "
-            "c.case_count, u.first_case, u.case_count FROM unproven u "
-            "JOIN workers w ON w.worker = u.worker "
-            "JOIN chunks c ON c.id = u.job << 32 | u.chunk_no "
+            "c.case_count, u.first_case, u.case_count, w.worker IS NULL OR c.id IS NULL OR "
+            "j.job IS NULL FROM unproven u "
+            "LEFT JOIN workers w ON w.worker = u.worker "
+            "LEFT JOIN chunks c ON c.id = u.job << 32 | u.chunk_no "
+            "LEFT JOIN jobs j ON j.job = u.job "
             "ORDER BY u.stretch, u.job, u.chunk_no, u.first_case"),
       barred_(c,
               "SELECT name, host, version, puzzle, solver, solver_version, barred_ms, reason "
@@ -131,38 +115,12 @@ void CanaryTable::insert(const record::AdmitWorker& record) {
   admit_.run(std::string_view(record.name));
 }
 
-event::CanariesLoaded CanaryTable::load(const LoadCanaries& load, Progress& progress) {
-  event::CanariesLoaded loaded;
-  loaded.job = load.job;
-  loaded.chunk_no = load.chunk_no;
-  loaded.epoch = load.epoch;
-  auto cases = std::make_shared<ChunkCases>();
-  {
-    const sqlite::ResetAtEnd reset(cases_);
-    cases_.bind(keys::chunk(load.job, load.chunk_no));
-    if (!cases_.step()) return loaded;  // a job without any
-    cases->bytes = cases_.string(0);
-  }
-  const Progress::Chunk& chunk = progress.chunk(load.job, load.chunk_no);
-  auto offsets = wire::split_cases(cases->bytes);
-  if (!offsets || offsets->size() != chunk.verdicts.size() + 1) {
-    throw sqlite::corrupt(
-        fmt::format("chunk {} of job {} cannot be read back", load.chunk_no, load.job.value));
-  }
-  cases->offsets = std::move(*offsets);
-  loaded.first_case = {chunk.first_case};
-  loaded.cases = std::move(cases);
+std::vector<KnownResult> CanaryTable::known_of(JobId job, const Progress::Chunk& chunk) {
   std::vector<std::uint32_t> usable;
   for (std::uint32_t i = 0; i < chunk.verdicts.size(); ++i) {
-    if (is_known(static_cast<std::uint8_t>(chunk.verdicts[i]))) usable.push_back(i);
+    if (is_known(static_cast<Verdict>(chunk.verdicts[i]))) usable.push_back(i);
   }
-  read_known(load.job, chunk, usable, loaded.known);
-  return loaded;
-}
-
-void CanaryTable::read_known(JobId job, const Progress::Chunk& chunk,
-                             const std::vector<std::uint32_t>& usable,
-                             std::vector<KnownResult>& known) {
+  std::vector<KnownResult> known;
   const std::size_t count = std::min(usable.size(), kCanariesOfChunkMax);
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint32_t index = usable[i * usable.size() / count];
@@ -189,12 +147,19 @@ void CanaryTable::read_known(JobId job, const Progress::Chunk& chunk,
     answer_.bind(id);
     if (answer_.step()) one.answer_digest = wire::digest_of(answer_.bytes(0));
   }
+  return known;
 }
 
 void CanaryTable::recover(Recovery& recovery) {
   {
     const sqlite::ResetAtEnd reset(runs_);
     while (runs_.step()) {
+      if (runs_.integer(9) != 0) {
+        throw sqlite::corrupt(
+            fmt::format("unproven results of job {} are noted, but their worker, job or chunk is "
+                        "missing",
+                        runs_.number(3)));
+      }
       RecoveredRun& run = recovery.runs.emplace_back();
       run.stretch = runs_.number(0);
       run.worker = {runs_.number(1)};

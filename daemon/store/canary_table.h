@@ -33,16 +33,13 @@ class CanaryTable {
   // Notes results that are not proven. REQUIRES: record.stretch > 0.
   void note(const record::InsertResults& record);
 
-  // The cases of the chunk whose results say something of the case, not of the machine.
-  event::CanariesLoaded load(const LoadCanaries& load, Progress& progress);
+  // Of the cases of the chunk whose results say something of the case, not of the machine.
+  std::vector<KnownResult> known_of(JobId job, const Progress::Chunk& chunk);
 
-  // For Store::recover().
+  // For Store::recover(). Throws also if what a run names is not there.
   void recover(Recovery& recovery);
 
  private:
-  void read_known(JobId job, const Progress::Chunk& chunk, const std::vector<std::uint32_t>& usable,
-                  std::vector<KnownResult>& known);
-
   sqlite::Statement mark_;
   sqlite::Statement note_;
   sqlite::Statement forget_stretch_;
@@ -53,7 +50,6 @@ class CanaryTable {
   sqlite::Statement reopen_;
   sqlite::Statement bar_;
   sqlite::Statement admit_;
-  sqlite::Statement cases_;
   sqlite::Statement result_;
   sqlite::Statement answer_;
   sqlite::Statement runs_;

@@ -438,10 +438,12 @@ void Checker::Impl::check_strays_after(const JobFacts& job) {
       check_strays(i, start + count[i], ((job.job.value + 1) << shift) - 1, job.job);
       continue;
     }
-    // Results: between the last case of a generation and the first of the next.
+    // Results: between the last case of a generation and the first, 1, of the next.
     for (std::uint64_t g = keys::kFirstGeneration; g <= keys::kGenerationMax; ++g) {
       const auto first_of = static_cast<std::uint64_t>(keys::result(job.job, 1, g));
-      check_strays(i, first_of + job.case_count, first_of + (1ULL << 32U) - 2, job.job);
+      check_strays(i, first_of + job.case_count,
+                   std::min(first_of + keys::kCaseMax, ((job.job.value + 1) << shift) - 1),
+                   job.job);
     }
   }
 }

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "daemon/broker/types.h"
+#include "proto/base/assert.h"
 
 namespace puzzled::keys {
 
@@ -33,6 +35,14 @@ constexpr std::int64_t progress(JobId job, std::uint64_t chunk_no) {
 }
 constexpr std::int64_t totals(JobId job) {
   return static_cast<std::int64_t>(job.value << 7U | kFirstGeneration);
+}
+
+// Of a case in its chunk, by the column `generations` of the chunk's progress.
+// REQUIRES: that is empty (all are in the first), or has a byte for the position.
+inline std::uint64_t generation_at(const std::string& generations, std::uint64_t position) {
+  if (generations.empty()) return kFirstGeneration;
+  ASSERT(position < generations.size());
+  return static_cast<std::uint8_t>(generations[position]);
 }
 
 }  // namespace puzzled::keys

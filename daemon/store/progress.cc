@@ -85,11 +85,10 @@ Progress::Counts& Progress::counts(JobId job) {
 }
 
 std::uint64_t Progress::Chunk::generation(CaseNo case_no) const {
-  if (generations.empty()) return keys::kFirstGeneration;
-  return static_cast<std::uint8_t>(generations.at(case_no.value - first_case));
+  return keys::generation_at(generations, case_no.value - first_case);
 }
 
-Verdict Progress::reopen(JobId job, Chunk& chunk, CaseNo case_no, bool cached) {
+void Progress::reopen(JobId job, Chunk& chunk, CaseNo case_no, bool cached) {
   ASSERT(case_no.value >= chunk.first_case);
   const std::uint64_t position = case_no.value - chunk.first_case;
   ASSERT(position < chunk.verdicts.size());
@@ -109,7 +108,6 @@ Verdict Progress::reopen(JobId job, Chunk& chunk, CaseNo case_no, bool cached) {
   Counts& counted = counts(job);
   --counted.verdicts[verdict];
   counted.cached -= cached ? 1 : 0;
-  return static_cast<Verdict>(verdict);
 }
 
 void Progress::flush() {

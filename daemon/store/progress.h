@@ -45,8 +45,8 @@ class Progress {
   void add(JobId job, Chunk& chunk, CaseNo case_no, Verdict verdict, bool cached);
 
   // The case has no result any more and gets a new one: in the next generation, or, if there is
-  // none, in the same. REQUIRES: it has one, and lies in the chunk. Returns the verdict it had.
-  Verdict reopen(JobId job, Chunk& chunk, CaseNo case_no, bool cached);
+  // none, in the same. REQUIRES: it has one, and lies in the chunk.
+  void reopen(JobId job, Chunk& chunk, CaseNo case_no, bool cached);
 
   void flush();   // writes all changes
   void forget();  // after a commit or a rollback

@@ -24,11 +24,12 @@ struct ListJobs {
 struct ListResults {
   JobId job;
   std::uint64_t after_case = 0;
-  std::uint32_t limit = 0;  // > 0; a page also ends at page_bytes_max
+  // > 0, of rows; those of the last case are all there. A page also ends at page_bytes_max.
+  std::uint32_t limit = 0;
   std::vector<Verdict> verdicts;
   std::string label_glob;  // fnmatch(3) without flags; empty: all
   bool with_answers = false;
-  bool all_generations = false;  // also results that were taken back
+  bool all_generations = false;  // also results that were taken back, together with the newest
 };
 struct GetCase {
   JobId job;
@@ -64,7 +65,8 @@ struct JobRow {
   std::uint64_t file_count = 0;
   std::array<std::uint64_t, kVerdictCount> verdicts{};
   std::string cancel_reason;
-  // Solver versions and how many results each gave, the most first; only in answer to GetJob.
+  // Solver versions and how many results each gave, the 20 with the most, those first; only in
+  // answer to GetJob.
   std::vector<std::pair<std::string, std::uint64_t>> versions;
   bool canary = false;
   std::uint64_t revised = 0;  // results that were taken back
@@ -85,6 +87,7 @@ struct ResultRow {
   std::string solver_version;
   std::int64_t graded_ms = 0;
   bool has_answer = false;
+  bool answer_left_out = false;  // it was asked for, but the page has no room for it
   std::string answer;
   std::string message;
   std::uint32_t generation = 1;
@@ -108,7 +111,7 @@ struct CaseDetail {
   std::string label;
   std::string content;  // a serialised Case, as it was submitted
   std::optional<ResultRow> result;
-  std::vector<ResultRow> earlier;  // that were taken back, oldest first
+  std::vector<ResultRow> earlier;  // that were taken back, oldest first, no answers
   std::vector<AttemptRow> attempts;
   bool cancelled = false;  // of the job
 };

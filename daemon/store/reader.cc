@@ -183,9 +183,9 @@ query::Answer Reader::read(const query::GetCase& query) {
   pager_.files().start(query.job, job.file_count);
   detail.label = pager_.files().label(case_no);
   detail.spec = std::move(job.spec);
-  detail.earlier = pager_.results_of(query.job, case_no, true);
-  for (query::ResultRow& row : detail.earlier) row.label = detail.label;
   const std::uint64_t newest = pager_.generation_of(query.job, job.chunk_count, case_no);
+  detail.earlier = pager_.results_of(query.job, case_no, newest);
+  for (query::ResultRow& row : detail.earlier) row.label = detail.label;
   if (!detail.earlier.empty() && detail.earlier.back().generation == newest) {
     detail.result = std::move(detail.earlier.back());
     detail.earlier.pop_back();
@@ -209,7 +209,7 @@ std::string Reader::case_content(JobId job, std::uint32_t chunk_count, std::uint
   const std::uint64_t position = case_no - chunk_.number(0);
   const std::string_view payload = chunk_.bytes(1);
   const auto offsets = wire::split_cases(payload);
-  if (!offsets || position + 1 >= offsets->size()) {
+  if (!offsets || position >= offsets->size() - 1) {
     throw sqlite::corrupt(
         fmt::format("chunk {} of job {} cannot be read back", chunk_no, job.value));
   }

@@ -1,12 +1,13 @@
 #include "daemon/store/results_page.h"
 
 #include <fmt/format.h>
-#include <fnmatch.h>
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "daemon/store/keys.h"
+#include "proto/base/glob.h"
 
 namespace puzzled {
 namespace {
@@ -14,6 +15,7 @@ namespace {
 constexpr std::uint64_t kRowBytes = 64;  // what a row costs besides its texts
 // Chunks that SQLite may pass over before the page's time is looked at.
 constexpr std::uint64_t kWalkChunksMax = 1'000;
+constexpr std::uint64_t kAnyLength = std::numeric_limits<std::int64_t>::max();
 constexpr std::uint32_t kAnyVerdict = ~0U;  // as a set of them
 constexpr std::size_t kNamesMax = 100'000;  // remembered worker names and solver versions
 
@@ -27,6 +29,11 @@ bool may_match(const std::string& path, const std::string& prefix) {
   const std::size_t common = std::min(path.size(), prefix.size());
   if (path.compare(0, common, prefix, 0, common) != 0) return false;
   return prefix.size() <= path.size() || prefix[path.size()] == '#';
+}
+
+sqlite::Error another_size(std::int64_t chunk) {
+  return sqlite::corrupt(fmt::format("chunk {} of job {} has a progress row of another size",
+                                     keys::number(chunk), chunk >> 32U));
 }
 
 std::uint64_t bytes_of(const query::ResultRow& row) {
@@ -56,8 +63,11 @@ ResultsPager::ResultsPager(sqlite::Connection& connection, const StoreOptions& o
       chunk_start_(connection, "SELECT first_case FROM chunks WHERE id = ?"),
       result_(connection,
               "SELECT verdict, time_us, memory_bytes, attempt, worker, solver_version, graded_ms, "
-              "message, answer IS NOT NULL, answer, cached FROM results WHERE id = ?"),
-      generations_(connection, "SELECT generations FROM progress WHERE id = ?"),
+              "message, answer IS NOT NULL, CASE WHEN ?2 AND length(answer) <= ?3 THEN answer END, "
+              "cached FROM results WHERE id = ?1"),
+      generations_(connection,
+                   "SELECT c.first_case, c.case_count, p.generations FROM chunks c "
+                   "LEFT JOIN progress p ON p.id = ?2 WHERE c.id = ?1"),
       worker_(connection, "SELECT name FROM workers WHERE worker = ?"),
       version_(connection, "SELECT version FROM solver_versions WHERE id = ?"),
       files_(connection) {}
@@ -125,12 +135,17 @@ void ResultsPager::next_chunk() {
   if (!walking_) return;
   chunk_.number = static_cast<std::uint32_t>(keys::number(chunks.integer(0)));
   chunk_.first_case = chunks.number(1);
+  const std::uint32_t case_count = chunks.number32(2);
   if (chunks.null(3)) {
-    chunk_.verdicts.assign(chunks.number32(2), '\0');
+    chunk_.verdicts.assign(case_count, '\0');
   } else {
     chunk_.verdicts = chunks.bytes(3);
   }
   chunk_.generations = chunks.bytes(4);
+  if (chunk_.verdicts.size() != case_count ||
+      (!chunk_.generations.empty() && chunk_.generations.size() != case_count)) {
+    throw another_size(chunks.integer(0));
+  }
 }
 
 void ResultsPager::start_walk(const query::ListResults& query, const Job& job, std::uint64_t from) {
@@ -217,51 +232,55 @@ bool ResultsPager::next_match(const query::ListResults& query, const Job& job,
     return false;
   }
   ++steps_;
-  if (query.label_glob.empty() ||
-      fnmatch(query.label_glob.c_str(), files_.label(from).c_str(), 0) == 0) {
+  if (query.label_glob.empty() || glob_matches(query.label_glob, files_.label(from))) {
     return true;
   }
   ++from;
   return false;
 }
 
-std::uint64_t ResultsPager::Chunk::generation(std::uint64_t case_no) const {
-  if (generations.empty()) return keys::kFirstGeneration;
-  return static_cast<std::uint8_t>(generations.at(case_no - first_case));
-}
-
 std::vector<query::ResultRow> ResultsPager::rows_of(const query::ListResults& query,
                                                     std::uint64_t case_no) {
   std::vector<query::ResultRow> rows;
-  const std::uint64_t newest = chunk_.generation(case_no);
-  const auto add = [&](std::uint64_t generation) {
-    query::ResultRow& row = rows.emplace_back();
-    if (!read_result(query.job, case_no, generation, query.with_answers, row)) {
+  const std::uint64_t position = case_no - chunk_.first_case;
+  const std::uint64_t newest = keys::generation_at(chunk_.generations, position);
+  const std::string label = files_.label(case_no);
+  std::uint64_t bytes = 0;
+  const auto add = [&](std::uint64_t generation, std::uint64_t answer_bytes_max) {
+    query::ResultRow row;
+    if (!read_result(query.job, case_no, generation, query.with_answers, answer_bytes_max, row)) {
       throw sqlite::corrupt(
           fmt::format("the result of case {} of job {} is missing", case_no, query.job.value));
     }
-    if (!wants(static_cast<std::uint8_t>(row.verdict))) rows.pop_back();
+    if (!wants(static_cast<std::uint8_t>(row.verdict))) return;
+    row.label = label;
+    bytes += bytes_of(row);
+    rows.push_back(std::move(row));
   };
-  if (all_generations_) {
-    for (std::uint64_t g = keys::kFirstGeneration; g < newest; ++g) add(g);
-  }
-  if (chunk_.verdicts[case_no - chunk_.first_case] != 0) {
-    add(newest);
+  if (chunk_.verdicts[position] != 0) {
+    add(newest, kAnyLength);
   } else if (wants(0)) {
     query::ResultRow& row = rows.emplace_back();
     row.case_no = {case_no};
+    row.label = label;
     row.verdict = Verdict::kCancelled;
     row.generation = static_cast<std::uint32_t>(newest);
   }
-  for (query::ResultRow& row : rows) row.label = files_.label(case_no);
+  if (!all_generations_) return rows;
+  // What of these has room depends on the case alone, not on where in the page it is.
+  for (std::uint64_t g = newest; g-- > keys::kFirstGeneration;) {
+    ++steps_;
+    add(g, options_.page_bytes_max - std::min(bytes, options_.page_bytes_max));
+  }
+  std::ranges::reverse(rows);
   return rows;
 }
 
 std::vector<query::ResultRow> ResultsPager::results_of(JobId job, std::uint64_t case_no,
-                                                       bool with_answer) {
+                                                       std::uint64_t newest) {
   std::vector<query::ResultRow> rows;
-  for (std::uint64_t g = keys::kFirstGeneration; g <= keys::kGenerationMax; ++g) {
-    if (!read_result(job, case_no, g, with_answer, rows.emplace_back())) {
+  for (std::uint64_t g = keys::kFirstGeneration; g <= newest; ++g) {
+    if (!read_result(job, case_no, g, g == newest, kAnyLength, rows.emplace_back())) {
       rows.pop_back();
       break;  // the generations of a case have no gap
     }
@@ -271,19 +290,24 @@ std::vector<query::ResultRow> ResultsPager::results_of(JobId job, std::uint64_t 
 
 std::uint64_t ResultsPager::generation_of(JobId job, std::uint32_t chunk_count,
                                           std::uint64_t case_no) {
-  Chunk chunk;
-  chunk.number = chunk_of(job, chunk_count, case_no);
-  chunk.first_case = first_case(job, chunk.number);
+  const std::uint32_t chunk_no = chunk_of(job, chunk_count, case_no);
   const sqlite::ResetAtEnd reset(generations_);
-  generations_.bind(keys::progress(job, chunk.number));
-  if (generations_.step()) chunk.generations = generations_.bytes(0);
-  return chunk.generation(case_no);
+  generations_.bind(keys::chunk(job, chunk_no), keys::progress(job, chunk_no));
+  if (!generations_.step()) throw sqlite::corrupt("a chunk is missing");
+  const std::uint64_t position = case_no - generations_.number(0);
+  const std::uint64_t case_count = generations_.number(1);
+  const std::string generations = generations_.string(2);
+  if (position >= case_count || (!generations.empty() && generations.size() != case_count)) {
+    throw another_size(keys::chunk(job, chunk_no));
+  }
+  return keys::generation_at(generations, position);
 }
 
 bool ResultsPager::read_result(JobId job, std::uint64_t case_no, std::uint64_t generation,
-                               bool with_answer, query::ResultRow& row) {
+                               bool with_answer, std::uint64_t answer_bytes_max,
+                               query::ResultRow& row) {
   const sqlite::ResetAtEnd reset(result_);
-  result_.bind(keys::result(job, case_no, generation));
+  result_.bind(keys::result(job, case_no, generation), with_answer, answer_bytes_max);
   if (!result_.step()) return false;
   const std::uint64_t verdict = result_.number(0);
   if (!is_verdict(verdict)) throw sqlite::corrupt("a result has no known verdict");
@@ -298,8 +322,9 @@ bool ResultsPager::read_result(JobId job, std::uint64_t case_no, std::uint64_t g
   row.graded_ms = result_.integer(6);
   row.message = result_.bytes(7);
   row.has_answer = result_.integer(8) != 0;
+  row.answer = result_.bytes(9);
+  row.answer_left_out = with_answer && row.has_answer && result_.null(9);
   row.cached = result_.integer(10) != 0;
-  if (with_answer) row.answer = result_.bytes(9);
   return true;
 }
 

@@ -31,8 +31,9 @@ class ResultsPager {
   };
   // Gets at least one case further before `clock` is asked.
   query::ResultsPage page(const query::ListResults& query, const Job& job, const PageClock& clock);
-  // The results of one case in all generations, oldest first. Leaves `label` alone.
-  std::vector<query::ResultRow> results_of(JobId job, std::uint64_t case_no, bool with_answer);
+  // The results of one case up to generation `newest`, oldest first: that one, if it is there, with
+  // its answer, the others without. Leaves `label` alone.
+  std::vector<query::ResultRow> results_of(JobId job, std::uint64_t case_no, std::uint64_t newest);
   // That of the case's next or newest result. REQUIRES: as chunk_of().
   std::uint64_t generation_of(JobId job, std::uint32_t chunk_count, std::uint64_t case_no);
   // Number of the chunk that holds the case. REQUIRES: 1 <= case_no <= job.case_count.
@@ -46,7 +47,6 @@ class ResultsPager {
     std::uint64_t first_case = 1;
     std::string verdicts;     // one byte a case; 0: none
     std::string generations;  // one byte a case; empty: all are in the first
-    [[nodiscard]] std::uint64_t generation(std::uint64_t case_no) const;
     [[nodiscard]] std::uint64_t end() const { return first_case + verdicts.size(); }
   };
 
@@ -62,13 +62,15 @@ class ResultsPager {
   std::uint64_t first_case(JobId job, std::uint32_t chunk_no);
   // Whether the filters let case `from` through; if not, `from` is where to look next.
   bool next_match(const query::ListResults& query, const Job& job, std::uint64_t& from);
-  // The rows of a case that passed the filters.
+  // The rows of a case that passed the filters, oldest first. Those that were taken back have their
+  // answers while they take no more than a page, newer ones first.
   std::vector<query::ResultRow> rows_of(const query::ListResults& query, std::uint64_t case_no);
   [[nodiscard]] bool wants(std::uint8_t verdict) const {
     return (wanted_set_ >> verdict & 1U) != 0;
   }
+  // False: there is none. A longer answer is left out, and not read.
   bool read_result(JobId job, std::uint64_t case_no, std::uint64_t generation, bool with_answer,
-                   query::ResultRow& row);
+                   std::uint64_t answer_bytes_max, query::ResultRow& row);
   void choose_verdicts(const query::ListResults& query, const Job& job);
   const std::string& solver_version(std::int64_t id);
 

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
-#include <chrono>
 #include <utility>
 
 #include "daemon/store/failure.h"
 #include "daemon/store/keys.h"
 #include "daemon/store/labels.h"
 #include "daemon/store/migrate.h"
+#include "daemon/store/new_database.h"
 #include "proto/base/assert.h"
 #include "proto/wire.h"
 
@@ -22,9 +22,10 @@ std::string prepared_path(const std::string& path) {
   return path;
 }
 
-std::int64_t wall_ms() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
+// The file, whose lock the caller holds, with a database in it.
+const std::string& filled(const std::string& path) {
+  create_if_empty(path);
+  return path;
 }
 
 }  // namespace
@@ -44,7 +45,7 @@ struct Store::Statements {
         insert_cases(c, "INSERT INTO chunk_cases (id, payload) VALUES (?, ?)"),
         insert_file(c, "INSERT INTO files (id, path, first_case, case_count) VALUES (?, ?, ?, ?)"),
         file_end(c, "SELECT first_case + case_count FROM files WHERE id = ?"),
-        digest(c, "SELECT digest FROM jobs WHERE job = ?"),
+        grown(c, "SELECT digest, chunk_count FROM jobs WHERE job = ?"),
         grow_job(c,
                  "UPDATE jobs SET chunk_count = ?2, case_count = case_count + ?3, "
                  "file_count = file_count + ?4, digest = ?5 WHERE job = ?1"),
@@ -81,8 +82,9 @@ struct Store::Statements {
         chunk_hash(c, "SELECT hash FROM chunks WHERE id = ?") {}
 
   sqlite::Statement begin, commit, insert_job, insert_chunk, insert_cases, insert_file, file_end,
-      digest, grow_job, seal_job, cancel_job, finish_job, insert_worker, find_version,
-      insert_version, insert_result, copy_result, count_version, insert_attempt, delete_attempt, load_cases,
+      grown, grow_job, seal_job, cancel_job, finish_job, insert_worker, find_version,
+      insert_version, insert_result, copy_result, count_version, insert_attempt, delete_attempt,
+      load_cases,
       hash, chunk_hash;
 };
 
@@ -98,7 +100,7 @@ Store::Store(std::string path, const StoreOptions& options)
     : path_(prepared_path(path)),
       options_(options),
       lock_(path_),
-      connection_(path_, sqlite::Connection::Mode::kReadWrite) {
+      connection_(filled(path_), sqlite::Connection::Mode::kReadWrite) {
   sqlite3_busy_timeout(connection_.handle(), static_cast<int>(options_.lock_wait_ms));
   refuse_unsuitable(connection_, path_);  // before anything in the file changes
   connection_.exec(
@@ -108,8 +110,6 @@ Store::Store(std::string path, const StoreOptions& options)
                                options_.cache_bytes / 1024, options_.checkpoint_wal_bytes));
   log_.emplace(connection_, options_);
   migrate(connection_, path_);
-  connection_.exec(fmt::format(
-      "INSERT OR IGNORE INTO meta (id, boot, created_ms) VALUES (1, 0, {})", wall_ms()));
   statements_ = std::make_unique<Statements>(connection_);
   progress_ = std::make_unique<Progress>(connection_);
   files_ = std::make_unique<FileTable>(connection_);
@@ -189,7 +189,7 @@ void Store::insert(const record::InsertChunk& record) {
   insert_files(record);
   std::uint64_t digest = 0;
   {
-    sqlite::Statement& read = statements_->digest;
+    sqlite::Statement& read = statements_->grown;
     const sqlite::ResetAtEnd reset(read);
     read.bind(record.job.value);
     if (!read.step()) {
@@ -355,22 +355,12 @@ std::int64_t Store::solver_version(const std::string& version) {
 }
 
 event::ChunkLoaded Store::load_chunk(const LoadChunk& load) {
-  event::ChunkLoaded loaded{.job = load.job, .chunk_no = load.chunk_no, .cases = {}, .done = {}};
-  auto cases = std::make_shared<ChunkCases>();
-  {
-    sqlite::Statement& read = statements_->load_cases;
-    const sqlite::ResetAtEnd reset(read);
-    read.bind(keys::chunk(load.job, load.chunk_no));
-    if (read.step()) cases->bytes = read.string(0);
-  }
-  auto offsets = wire::split_cases(cases->bytes);
-  if (!offsets || offsets->size() != load.case_count + std::size_t{1}) {
-    throw sqlite::corrupt(
-        fmt::format("chunk {} of job {} cannot be read back", load.chunk_no, load.job.value));
-  }
-  check_hash(load, cases->bytes);
-  cases->offsets = std::move(*offsets);
-  loaded.cases = std::move(cases);
+  event::ChunkLoaded loaded{
+      .job = load.job, .chunk_no = load.chunk_no, .cases = {}, .done = {}, .ask = load.ask};
+  loaded.cases = read_cases({.job = load.job,
+                             .chunk_no = load.chunk_no,
+                             .first_case = load.first_case,
+                             .case_count = load.case_count});
   if (load.with_done) {
     const std::string& verdicts = progress_->chunk(load.job, load.chunk_no).verdicts;
     for (std::uint32_t i = 0; i < verdicts.size(); ++i) {
@@ -388,28 +378,67 @@ event::ChunkLoaded Store::load_chunk(const LoadChunk& load) {
   return loaded;
 }
 
+ChunkCasesPtr Store::read_cases(const Place& place) {
+  auto cases = std::make_shared<ChunkCases>();
+  {
+    sqlite::Statement& read = statements_->load_cases;
+    const sqlite::ResetAtEnd reset(read);
+    read.bind(keys::chunk(place.job, place.chunk_no));
+    if (!read.step()) {
+      throw sqlite::corrupt(fmt::format("the cases of chunk {} of job {} are missing",
+                                        place.chunk_no, place.job.value));
+    }
+    cases->bytes = read.string(0);
+  }
+  auto offsets = wire::split_cases(cases->bytes);
+  if (!offsets || offsets->size() != place.case_count + std::size_t{1}) {
+    throw sqlite::corrupt(
+        fmt::format("chunk {} of job {} cannot be read back", place.chunk_no, place.job.value));
+  }
+  check_hash(place, cases->bytes);
+  cases->offsets = std::move(*offsets);
+  return cases;
+}
+
 // The hash covers the file entries that came with the chunk as well, and those are not kept as they
 // came. But where one file reaches from before the chunk to behind it, there were none.
-void Store::check_hash(const LoadChunk& load, std::string_view cases) {
+void Store::check_hash(const Place& place, std::string_view cases) {
   sqlite::Statement& read = statements_->hash;
   const sqlite::ResetAtEnd reset(read);
-  read.bind(keys::chunk(load.job, load.chunk_no), load.job.value);
+  read.bind(keys::chunk(place.job, place.chunk_no), place.job.value);
   if (!read.step()) throw sqlite::corrupt("a chunk is missing");
   const std::uint64_t file_count = read.number(1);
   if (file_count > 0) {
-    files_->start(load.job, file_count);
-    const FileEntry& file = files_->find(load.first_case.value + load.case_count);
-    if (file.case_count == 0 || file.first_case >= load.first_case.value) return;
+    files_->start(place.job, file_count);
+    const FileEntry& file = files_->find(place.first_case.value + place.case_count);
+    if (file.case_count == 0 || file.first_case >= place.first_case.value) return;
   }
   if (wire::chunk_hash(cases, {}) != read.number(0)) {
     throw sqlite::corrupt(
-        fmt::format("the cases of chunk {} of job {} are not those that were stored", load.chunk_no,
-                    load.job.value));
+        fmt::format("the cases of chunk {} of job {} are not those that were stored",
+                    place.chunk_no, place.job.value));
   }
 }
 
 event::CanariesLoaded Store::load_canaries(const LoadCanaries& load) {
-  event::CanariesLoaded loaded = canaries_->load(load, *progress_);
+  event::CanariesLoaded loaded;
+  loaded.job = load.job;
+  loaded.chunk_no = load.chunk_no;
+  loaded.epoch = load.epoch;
+  {
+    sqlite::Statement& read = statements_->grown;
+    const sqlite::ResetAtEnd reset(read);
+    read.bind(load.job.value);
+    if (!read.step()) throw sqlite::corrupt(fmt::format("job {} is missing", load.job.value));
+    if (load.chunk_no >= read.number(1)) return loaded;  // a job without any
+  }
+  const Progress::Chunk& chunk = progress_->chunk(load.job, load.chunk_no);
+  loaded.first_case = {chunk.first_case};
+  loaded.cases = read_cases({.job = load.job,
+                             .chunk_no = load.chunk_no,
+                             .first_case = loaded.first_case,
+                             .case_count = static_cast<std::uint32_t>(chunk.verdicts.size())});
+  loaded.known = canaries_->known_of(load.job, chunk);
   if (!connection_.in_transaction()) progress_->forget();
   return loaded;
 }

@@ -38,7 +38,8 @@ class Store {
   Store& operator=(const Store&) = delete;
 
   // Raises the boot number, commits it, and reads what the broker starts from. Never reads result
-  // rows, so that its time depends on the number of chunks. To be called once, before the rest.
+  // rows, so that its time depends on the number of chunks and of unproven runs. To be called once,
+  // before the rest.
   Recovery recover();
 
   // One transaction. REQUIRES: begin, any number of applies, then commit or rollback.
@@ -47,10 +48,11 @@ class Store {
   void commit();             // on return all of it is on disk
   void rollback() noexcept;  // nothing of it has happened
 
-  // Sees what the open transaction has applied. Checks the hash of chunks that lie within one file.
+  // These see what the open transaction has applied. Loads check the hash of chunks that lie within
+  // one file.
   event::ChunkLoaded load_chunk(const LoadChunk& load);
-  event::ChunkCompared compare_chunk(const CompareChunk& compare);
   event::CanariesLoaded load_canaries(const LoadCanaries& load);
+  event::ChunkCompared compare_chunk(const CompareChunk& compare);
 
   [[nodiscard]] WriteAheadLog& log() { return *log_; }
   // For backups, which copy between the transactions.
@@ -88,8 +90,15 @@ class Store {
   // The same, 0 if it was never seen.
   std::int64_t known_version(const std::string& version);
 
-  // Throws sqlite::Error if the cases are not those that were stored.
-  void check_hash(const LoadChunk& load, std::string_view cases);
+  struct Place {  // of a chunk
+    JobId job;
+    ChunkNo chunk_no = 0;
+    CaseNo first_case;
+    std::uint32_t case_count = 0;
+  };
+  // Throws sqlite::Error if they are not those that were stored.
+  ChunkCasesPtr read_cases(const Place& place);
+  void check_hash(const Place& place, std::string_view cases);
 
   struct Statements;
 

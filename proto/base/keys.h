@@ -40,8 +40,8 @@ struct KeyError {
 
 std::string key_file_text(std::string_view name, const KeyPair& keys);
 
-// Reads NAME.key. Refused: a file that others may read or write, or that belongs to neither this
-// user nor root.
+// Reads NAME.key. Refused: a file of another user's than this one's or root's, and one that others
+// may read or write; root's may be readable for its group.
 std::variant<KeyPair, KeyError> read_key_file(const std::string& path);
 
 // The daemon's public key: `text` is the key itself, or the path of its .pub (or .key) file.

@@ -47,6 +47,18 @@ std::optional<std::string> add_label(Labels& labels, Label label, std::size_t co
   return std::nullopt;
 }
 
+std::variant<Labels, std::string> parse_labels(std::span<const std::string> texts,
+                                               std::size_t count_max) {
+  Labels labels;
+  for (const std::string& text : texts) {
+    auto label = parse_label(text);
+    if (auto* wrong = std::get_if<std::string>(&label)) return std::move(*wrong);
+    auto wrong = add_label(labels, std::get<Label>(std::move(label)), count_max);
+    if (wrong) return *std::move(wrong);
+  }
+  return labels;
+}
+
 std::string describe(const Labels& labels) {
   std::string text;
   for (const Label& label : labels) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -28,6 +29,10 @@ std::variant<Label, std::string> parse_label(std::string_view text);
 // Puts it in its place. What is wrong, if it cannot be: key or value, a key that is there already,
 // more than `count_max`.
 std::optional<std::string> add_label(Labels& labels, Label label, std::size_t count_max);
+
+// All of them, or what is wrong with the first that is wrong.
+std::variant<Labels, std::string> parse_labels(std::span<const std::string> texts,
+                                               std::size_t count_max);
 
 // "gpu=a100, os=linux"
 std::string describe(const Labels& labels);

@@ -150,6 +150,12 @@ std::optional<std::string> ensure_private_folder(const std::string& path) {
   return std::nullopt;
 }
 
+std::string program_folder() {
+  std::error_code error;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  return error ? "" : self.parent_path().string();
+}
+
 std::string folder_of(std::string_view path) {
   const std::size_t slash = path.rfind('/');
   if (slash == std::string_view::npos) return ".";

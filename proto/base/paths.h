@@ -47,6 +47,9 @@ std::string default_database_path();
 // the usual mode). Refuses a link, a foreign owner, access for others; nullopt: all is well.
 std::optional<std::string> ensure_private_folder(const std::string& path);
 
+// The folder of the program that runs; empty if the system does not say.
+std::string program_folder();
+
 // What comes before the last '/' ("/" and "." as usual).
 std::string folder_of(std::string_view path);
 

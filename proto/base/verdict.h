@@ -50,6 +50,12 @@ constexpr std::string_view verdict_short_name(Verdict v) {
 constexpr bool is_verdict(std::uint64_t number) { return number >= 1 && number < kVerdictCount; }
 // A verdict with which a set of cases still counts as well: SOLVED or ACCEPTED.
 constexpr bool is_good(Verdict v) { return v == Verdict::kSolved || v == Verdict::kAccepted; }
+// A verdict that says something of the case, so that every worker must find it again. A limit that
+// was reached, a crash or a quarantine says as much of the machine.
+constexpr bool is_known(Verdict v) {
+  return is_good(v) || v == Verdict::kWrongAnswer || v == Verdict::kInvalidInstance ||
+         v == Verdict::kInvalidAnswer;
+}
 
 // Accepts long and short names in any case, with '-' for '_'. Nothing else.
 std::optional<Verdict> parse_verdict(std::string_view text);

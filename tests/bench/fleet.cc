@@ -154,7 +154,7 @@ void Fleet::step_all(std::vector<Event>& events) {
 void Fleet::take_effects() {
   if (!effects_.records.empty()) follow_up_.emplace_back(event::RecordsDurable{effects_.step});
   for (const LoadChunk& load : effects_.loads) {
-    follow_up_.emplace_back(event::ChunkLoaded{load.job, load.chunk_no, chunk(), {}});
+    follow_up_.emplace_back(event::ChunkLoaded{load.job, load.chunk_no, chunk(), {}, load.ask});
   }
   for (const Send& send : effects_.now) {
     const auto* message = std::get_if<WorkerMessage>(&send.what);

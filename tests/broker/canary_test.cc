@@ -1,86 +1,12 @@
 // Canaries: how they are mixed in, what a good one proves, what a failed one takes back.
 #include <gtest/gtest.h>
 
-#include "proto/base/digest.h"
-#include "tests/broker/driver.h"
+#include <algorithm>
+
+#include "tests/broker/canary_fixture.h"
 
 namespace puzzled {
 namespace {
-
-constexpr std::string_view kRight = "right";
-
-BrokerOptions every_dispatch() {
-  BrokerOptions options;
-  options.canary_rate = 1;
-  options.dispatch_cases_max = 5;  // four and a canary, whatever the cost
-  return options;
-}
-
-// A broker with job 1 done and marked: its two cases are the canaries of bishops/fast.
-class CanaryTest : public ::testing::Test {
- protected:
-  explicit CanaryTest(BrokerOptions options = every_dispatch()) : d(options) {
-    d.loads_at_once = true;
-    d.submit(1, 2);
-    d.ready(50, 50, 1);
-    d.results(50, 1, {0, 1});
-    d.step(event::WorkerGoodbye{PeerId{50}, "done"});
-    EXPECT_EQ(d.step(event::MarkCanary{Driver::kClient, ++d.request, JobId{1}, false})
-                  .canary_loads.size(),
-              1U);
-    answer_load();
-  }
-
-  void answer_load() {
-    ASSERT_EQ(d.effects.canary_loads.size(), 1U);
-    event::CanariesLoaded loaded;
-    loaded.job = d.effects.canary_loads[0].job;
-    loaded.chunk_no = d.effects.canary_loads[0].chunk_no;
-    loaded.epoch = d.effects.canary_loads[0].epoch;
-    loaded.first_case = CaseNo{1};
-    loaded.cases = canaries;
-    for (std::uint32_t i = 0; i < 2; ++i) {
-      loaded.known.push_back({.index = i,
-                              .verdict = Verdict::kSolved,
-                              .has_answer = true,
-                              .answer_bytes = kRight.size(),
-                              .answer_digest = wire::digest_of(kRight)});
-    }
-    d.step(std::move(loaded));
-  }
-
-  // Where the canary is in the only dispatch of the last step.
-  [[nodiscard]] std::uint32_t canary_position() const {
-    const auto dispatches = d.sent_now<message::Dispatch>();
-    EXPECT_EQ(dispatches.size(), 1U);
-    std::uint32_t position = 0;
-    for (const message::Slice& slice : dispatches.at(0).slices) {
-      if (slice.cases == canaries) return position;
-      position += slice.count;
-    }
-    ADD_FAILURE() << "there is none";
-    return 0;
-  }
-  [[nodiscard]] std::uint64_t lease() const {
-    return d.sent_now<message::Dispatch>().at(0).lease.value;
-  }
-
-  // All of a dispatch, with this answer to its canary.
-  Effects& answer(std::uint64_t peer, std::uint64_t lease, std::uint32_t count,
-                  std::uint32_t canary, std::string_view says, std::uint32_t part = 0) {
-    event::WorkerResults e{
-        PeerId{peer}, Boot{1}, LeaseId{lease}, 1, part, make_results(range(0, count)), 1'000, 1};
-    for (CaseResult& result : e.results.results) {
-      if (result.position != canary) continue;
-      result.has_answer = true;
-      result.answer = says;
-    }
-    return d.step(std::move(e));
-  }
-
-  const ChunkCasesPtr canaries = make_cases(2);
-  Driver d;
-};
 
 TEST_F(CanaryTest, IsACaseMoreInADispatchAndCountsInNoJob) {
   d.submit(2, 10);
@@ -136,13 +62,7 @@ TEST_F(CanaryTest, WhoFailsOneIsTakenOutAndItsUnprovenResultsAreGradedAgain) {
   EXPECT_EQ(d.effects.notices.size(), 1U);
   EXPECT_TRUE(d.workers().empty());
   // Another host does all of it.
-  event::WorkerReady other;
-  other.peer = PeerId{2};
-  other.start_id = bytes16(2);
-  other.host = "elsewhere";
-  other.capacity = 1;
-  other.offers.push_back({"bishops", "fast", "v1"});
-  d.step(std::move(other));
+  ready(2, "elsewhere");
   std::uint64_t done = 0;
   for (int i = 0; i < 10 && done < 8; ++i) {
     canary = canary_position();
@@ -188,12 +108,7 @@ TEST_F(CanaryTest, ABarredHostComesBackWithAnotherVersionOrWhenItIsLetIn) {
   EXPECT_NE(d.sent_when_durable<message::Refused>()[0].text.find("failed a canary"),
             std::string::npos);
   EXPECT_TRUE(d.workers().empty());
-  event::WorkerReady newer;
-  newer.peer = PeerId{3};
-  newer.start_id = bytes16(3);
-  newer.host = "here";
-  newer.offers.push_back({"bishops", "fast", "v2"});
-  d.step(std::move(newer));
+  ready(3, "here", {}, "v2", 0);
   EXPECT_EQ(d.workers().size(), 1U);
   d.step(event::AdmitWorker{Driver::kClient, ++d.request, "nobody"});
   EXPECT_EQ(d.sent_when_durable<message::WorkerAdmitted>().at(0).count, 0U);
@@ -275,21 +190,7 @@ TEST_F(CanaryTest, AWorkerThatComesBackIsStillLiableAndTestedFirst) {
 
 TEST_F(CanaryTest, ResultsOfTheCanariesThemselvesAreTakenBackToo) {
   // The canaries were graded by the worker that turns out to be broken.
-  Recovery recovery = Driver::first_boot();
-  recovery.last_job = JobId{1};
-  recovery.last_worker = WorkerNo{7};
-  RecoveredJob job;
-  job.job = JobId{1};
-  job.request_id = bytes16(1);
-  auto spec = std::make_shared<JobSpec>();
-  spec->puzzle = "bishops";
-  spec->solver = "fast";
-  job.spec = spec;
-  job.sealed = job.finished = job.canary = true;
-  job.chunk_count = 1;
-  job.case_count = job.done_count = 2;
-  job.digest = wire::kEmptyDigest;
-  recovery.jobs.push_back(job);
+  Recovery recovery = recovered_canary(plain_spec());
   recovery.last_stretch = 3;
   recovery.runs.push_back({.stretch = 3,
                            .worker = WorkerNo{7},
@@ -300,9 +201,7 @@ TEST_F(CanaryTest, ResultsOfTheCanariesThemselvesAreTakenBackToo) {
                            .chunk_case_count = 2,
                            .first = 0,
                            .count = 1});
-  d.broker = std::make_unique<Broker>(every_dispatch(), std::move(recovery));
-  d.durable = 0;
-  d.step(event::Tick{});
+  restart(every_dispatch(), std::move(recovery));
   answer_load();
   d.submit(2, 4);
   d.ready(1, 1);
@@ -310,6 +209,71 @@ TEST_F(CanaryTest, ResultsOfTheCanariesThemselvesAreTakenBackToo) {
   ASSERT_EQ(d.recorded<record::ReviseResults>().size(), 1U);
   EXPECT_EQ(d.recorded<record::ReviseResults>()[0].job, JobId{1});
   EXPECT_EQ(d.recorded<record::ReopenJob>().at(0).job, JobId{1});
+}
+
+// ---- Answers of the store from before results were taken back.
+
+TEST_F(CanaryTest, AnAnswerFromBeforeAJobWasReopenedIsNotItsAnswer) {
+  d.loads_at_once = false;
+  d.submit(2, 4);
+  d.ready(1, 1);
+  const std::uint64_t first = d.effects.loads.at(0).ask;
+  d.now.steady_ms += BrokerOptions{}.load_wait_ms;
+  d.heartbeat(1, {});
+  d.step(event::Sweep{JobId{}, d.durable});
+  ASSERT_EQ(d.effects.loads.size(), 1U) << "the store is late";
+  d.step(event::ChunkLoaded{JobId{2}, 0, make_cases(4), {}, d.effects.loads[0].ask});
+  answer(1, lease(), d.dispatched(), canary_position(), kRight);
+  ASSERT_EQ(d.recorded<record::FinishJob>().size(), 1U);
+  d.open(3);
+  d.add(3, 0, 4);
+  answer(1, lease(), d.dispatched(), canary_position(), "wrong");
+  ASSERT_EQ(d.recorded<record::ReopenJob>().size(), 1U);
+  d.step(event::AdmitWorker{Driver::kClient, ++d.request, "w1"});
+  d.ready(2, 2);
+  ASSERT_FALSE(d.effects.loads.empty());
+  const auto of_job = std::ranges::find(d.effects.loads, JobId{2}, &LoadChunk::job);
+  ASSERT_NE(of_job, d.effects.loads.end());
+  const std::uint64_t last = of_job->ask;
+  d.step(event::ChunkLoaded{JobId{2}, 0, make_cases(4), {0, 1, 2, 3}, first});
+  EXPECT_EQ(d.dispatched(), 0U);
+  d.step(event::ChunkLoaded{JobId{2}, 0, make_cases(4), {}, last});
+  EXPECT_EQ(d.dispatched(), 5U) << "all four, and a canary";
+  d.step(event::ChunkLoaded{JobId{2}, 0, make_cases(4), {}, last});
+  EXPECT_EQ(d.dispatched(), 0U);
+}
+
+TEST_F(CanaryTest, WhatIsTakenBackWhileItsChunkIsReadIsAskedForAnew) {
+  d.loads_at_once = false;
+  d.ready(1, 1);
+  d.open(2);
+  d.add(2, 0, 8);
+  answer(1, lease(), d.dispatched(), canary_position(), kRight);  // the first four
+  d.step(event::WorkerGoodbye{PeerId{1}, ""});
+  d.seal(2, 1, 8);
+  ready(2, "elsewhere", {}, "v1", 0);
+  ASSERT_EQ(d.effects.loads.size(), 1U);
+  ASSERT_TRUE(d.effects.loads[0].with_done);
+  const std::uint64_t first = d.effects.loads[0].ask;
+  d.submit(3, 4);
+  d.ready(3, 1);
+  answer(3, lease(), d.dispatched(), canary_position(), "wrong");
+  ASSERT_EQ(d.recorded<record::ReviseResults>().size(), 1U);
+  ASSERT_EQ(d.effects.loads.size(), 1U);
+  EXPECT_EQ(d.effects.loads[0].job, JobId{2});
+  EXPECT_FALSE(d.effects.loads[0].with_done) << "nothing of it has a result any more";
+  const std::uint64_t again = d.effects.loads[0].ask;
+  d.step(event::CancelJob{Driver::kClient, ++d.request, JobId{3}, ""});
+  d.heartbeat(2, {});
+  // As many as were done: it looks like the right answer.
+  d.step(event::ChunkLoaded{JobId{2}, 0, make_cases(8), {0, 1, 2, 3}, first});
+  EXPECT_EQ(d.dispatched(), 0U);
+  d.step(event::ChunkLoaded{JobId{2}, 0, make_cases(8), {}, again});
+  ASSERT_EQ(d.dispatched(), 5U) << "four, and a canary";
+  answer(2, lease(), 5, canary_position(), kRight);
+  ASSERT_EQ(d.dispatched(), 5U);
+  answer(2, lease(), 5, canary_position(), kRight);
+  EXPECT_EQ(d.recorded<record::FinishJob>().size(), 1U);
 }
 
 class RareCanaryTest : public CanaryTest {

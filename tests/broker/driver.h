@@ -188,6 +188,10 @@ class Driver {
  private:
   void one_step(Event event, Effects& into) {
     Effects mine;
+    // Without a number it answers what was asked last.
+    if (auto* loaded = std::get_if<event::ChunkLoaded>(&event); loaded && loaded->ask == 0) {
+      loaded->ask = asks_[{loaded->job.value, loaded->chunk_no}];
+    }
     if (trace != nullptr) {
       *trace += "[" + std::to_string(now.steady_ms) + "] " + describe(event) + "\n";
     }
@@ -197,6 +201,7 @@ class Driver {
     into.step = mine.step;
     for (const Record& record : mine.records) keep(record);
     const std::vector<LoadChunk> loads = mine.loads;
+    for (const LoadChunk& load : loads) asks_[{load.job.value, load.chunk_no}] = load.ask;
     const auto append = [](auto& to, auto& from) {
       to.insert(to.end(), std::make_move_iterator(from.begin()),
                 std::make_move_iterator(from.end()));
@@ -211,10 +216,12 @@ class Driver {
     if (!loads_at_once) return;
     for (const LoadChunk& load : loads) {
       const Kept& chunk = chunks_.at({load.job.value, load.chunk_no});
-      one_step(
-          event::ChunkLoaded{
-              load.job, load.chunk_no, chunk.cases, {chunk.done.begin(), chunk.done.end()}},
-          into);
+      one_step(event::ChunkLoaded{load.job,
+                                  load.chunk_no,
+                                  chunk.cases,
+                                  {chunk.done.begin(), chunk.done.end()},
+                                  load.ask},
+               into);
     }
   }
 
@@ -245,6 +252,7 @@ class Driver {
     }
   }
   std::map<std::pair<std::uint64_t, ChunkNo>, Kept> chunks_;
+  std::map<std::pair<std::uint64_t, ChunkNo>, std::uint64_t> asks_;
 
   template <class Message>
   static std::vector<Message> pick(const std::vector<Send>& sends) {

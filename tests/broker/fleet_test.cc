@@ -179,6 +179,16 @@ TEST_F(Fleet, WhoComesAfterARemovedWorkerUnderItsNameWorks) {
   EXPECT_EQ(d.dispatched(), 10U);
 }
 
+TEST_F(Fleet, ARemovedWorkerCannotBeDrainedNorWhoComesAfterIt) {
+  ready(1, {});
+  control(WorkerAction::kRemove, {"w1"});
+  EXPECT_FALSE(control(WorkerAction::kDrain, {"w1"}).workers.at(0).changed);
+  d.step(event::WorkerGoodbye{PeerId{1}, ""});
+  EXPECT_EQ(control(WorkerAction::kResume, {"w1"}).unknown.size(), 1U) << "nothing waits for it";
+  ready(1, {});
+  EXPECT_EQ(state(0), WorkerState::kWorking);
+}
+
 TEST_F(Fleet, NamesMayBePatternsAndUnknownOnesLeaveAllAsItWas) {
   for (std::uint64_t peer = 1; peer <= 3; ++peer) ready(peer, {});
   const auto refused = control(WorkerAction::kDrain, {"w1", "node*", "w4"});
@@ -364,6 +374,22 @@ TEST_F(Fleet, RecoveredJobsKeepTheirRequirements) {
   EXPECT_EQ(d.broker->open_job_count(), 3U);
   open(4, {{"n", "4"}});
   EXPECT_EQ(d.error(), message::ErrorCode::kUnavailable);
+}
+
+TEST_F(Fleet, WhatCasesCostIsLearnedUnderRequirementsForAllOthersToo) {
+  const auto first_dispatch = [&](std::uint8_t job, Labels require, std::uint32_t cases) {
+    open(job, std::move(require));
+    d.add(job, 0, cases);
+    const std::uint32_t dispatched = d.dispatched();
+    d.step(event::CancelJob{Driver::kClient, ++d.request, JobId{job}, ""});
+    return dispatched;
+  };
+  ready(1, {{"gpu", "a100"}, {"os", "linux"}});
+  submit(1, {{"gpu", "a100"}}, "", 8);
+  d.results(1, 1, range(0, 8));  // a millisecond each
+  ASSERT_EQ(d.recorded<record::FinishJob>().size(), 1U);
+  EXPECT_EQ(first_dispatch(2, {}, 100), 20U) << "as much as takes 20 ms";
+  EXPECT_EQ(first_dispatch(3, {{"os", "linux"}}, 100), 20U);
 }
 
 TEST_F(Fleet, ViewsShowLabelsAndVersions) {

@@ -113,6 +113,43 @@ TEST_F(Load, WantsOfAllLanesAreSummedAndSlotsCountedOnce) {
   EXPECT_EQ(all.lanes[2].slots, 2U);
 }
 
+// Whoever starts workers must see which work his can do.
+TEST_F(Load, WorkWithRequirementsIsARowOfItsOwn) {
+  const auto submit = [&](std::uint8_t id, std::uint32_t cases, const Labels& require,
+                          const std::string& version) {
+    JobSpec spec;
+    spec.puzzle = "bishops";
+    spec.solver = "fast";
+    spec.require = require;
+    spec.solver_version = version;
+    d.step(event::OpenJob{Driver::kClient, ++d.request, bytes16(id), spec});
+    d.add(id, 0, cases);
+    d.seal(id, 1, cases);
+  };
+  d.ready(1, 1, 2);
+  submit(1, 30, {{"gpu", "a100"}}, "");
+  submit(2, 20, {}, "v1");
+  submit(3, 10, {{"gpu", "a100"}}, "");
+  EXPECT_EQ(lane("bishops").slots, 0U) << "nobody has that label";
+  d.submit(4, 5);
+  const Demand all = demand();
+  ASSERT_EQ(all.lanes.size(), 3U);
+  EXPECT_EQ(all.lanes[0].open_cases, 5U);
+  EXPECT_TRUE(all.lanes[0].require.empty());
+  EXPECT_EQ(all.lanes[0].solver_version, "");
+  EXPECT_EQ(all.lanes[0].slots, 2U);
+  EXPECT_EQ(all.lanes[1].open_cases, 40U);
+  EXPECT_EQ(all.lanes[1].require, (Labels{{"gpu", "a100"}}));
+  EXPECT_EQ(all.lanes[1].slots_wanted, 1U);
+  EXPECT_EQ(all.lanes[1].slots, 0U);
+  EXPECT_EQ(all.lanes[2].solver_version, "v1");
+  EXPECT_EQ(all.lanes[2].open_cases, 20U);
+  EXPECT_EQ(all.lanes[2].slots, 2U);
+  EXPECT_EQ(all.open_cases, 65U);
+  EXPECT_EQ(all.slots_wanted, 3U);
+  EXPECT_EQ(all.slots, 2U);
+}
+
 TEST_F(Load, WorkersOnTheirWayOutHaveNoSlots) {
   d.ready(1, 1);
   d.submit(1, 16);

@@ -197,7 +197,7 @@ class World {
     std::vector<std::uint32_t> done;
     if (load.with_done) done.assign(chunk.done.begin(), chunk.done.end());
     EXPECT_EQ(chunk.cases->count(), load.case_count);
-    step(event::ChunkLoaded{load.job, load.chunk_no, chunk.cases, std::move(done)});
+    step(event::ChunkLoaded{load.job, load.chunk_no, chunk.cases, std::move(done), load.ask});
   }
 
   // ---- The network. What is sent to a connection that is gone is lost.

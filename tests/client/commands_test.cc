@@ -87,6 +87,21 @@ TEST_F(Commands, EmptyPagesAreNotTheEnd) {
   EXPECT_EQ(std::ranges::count(outcome.out, '\n'), 3);  // the fake skips two rows.
 }
 
+TEST_F(Commands, AnAnswerThatWasLeftOutIsNotShownAsAnEmptyOne) {
+  FakeBroker broker;
+  broker.stop();
+  broker.spoil = [](proto::ResultRow& row) {
+    row.set_answer_left_out(row.has_answer());
+    row.clear_answer();
+  };
+  broker.start();
+  prepare(broker);
+  EXPECT_NE(run({"results", "17", "--limit", "1"}).out.find("(left out: too long)"),
+            std::string::npos);
+  EXPECT_NE(run({"results", "17", "--limit", "1", "--output", "jsonl"}).out.find("\"answer\":null"),
+            std::string::npos);
+}
+
 TEST_F(Commands, ShowOfCasesWithoutInstanceOrAnswer) {
   FakeBroker broker;
   prepare(broker);

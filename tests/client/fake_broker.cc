@@ -219,9 +219,11 @@ bool FakeBroker::handle(const ClientRequest& request, ClientReply& reply) {
       version.mutable_load()->set_reader_age_ms(42'000);
       return true;
     }
-    case ClientRequest::kCheck:      // shown end to end
-    case ClientRequest::kBackup:     // likewise
-    case ClientRequest::kGetDemand:  // asked by puzzle-scaler only
+    case ClientRequest::kGetDemand:
+      reply.mutable_demand();
+      return true;
+    case ClientRequest::kCheck:   // shown end to end
+    case ClientRequest::kBackup:  // likewise
     case ClientRequest::kMarkCanary:
     case ClientRequest::kAdmitWorker:
     case ClientRequest::BODY_NOT_SET:

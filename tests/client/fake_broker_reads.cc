@@ -1,9 +1,8 @@
 // FakeBroker: what it answers to questions about its jobs.
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <map>
 
+#include "proto/base/glob.h"
 #include "tests/client/fake_broker.h"
 
 namespace puzzled::client {
@@ -66,8 +65,8 @@ void FakeBroker::list_results(const proto::ListResults& request, ClientReply& re
     const proto::ResultRow& row = job->results[at];
     const auto& wanted = request.verdicts();
     const bool verdict = wanted.empty() || std::ranges::find(wanted, row.verdict()) != wanted.end();
-    const bool label = request.label_glob().empty() ||
-                       ::fnmatch(request.label_glob().c_str(), row.label().c_str(), 0) == 0;
+    const bool label =
+        request.label_glob().empty() || glob_matches(request.label_glob(), row.label());
     if (!verdict || !label) continue;
     if (page.rows_size() == static_cast<int>(limit)) break;
     proto::ResultRow& sent = *page.add_rows();

@@ -57,7 +57,8 @@ on puzzlectl --connect-timeout 60s status 1 | grep DONE >/dev/null || fail "the 
 say "hung, the watchdog ends it"
 on systemctl kill -s STOP --kill-who=main puzzled.service
 eventually "it is started again" has_restarted 2
-on journalctl -u puzzled --no-pager | grep 'Watchdog timeout' >/dev/null || fail "it was not the watchdog"
+on journalctl -u puzzled --no-pager | grep 'Watchdog timeout' >/dev/null ||
+  fail "it was not the watchdog"
 
 say "other machines: the drop-in, keys as credentials, a worker of puzzle-worker@.service"
 on bash -c 'set -e

@@ -146,6 +146,7 @@ TEST_F(OptionsTest, OtherErrorsNameTheirSource) {
   EXPECT_NE(error_of({"--case-bytes-max", "16MiB", "--message-bytes-max", "16MiB"}).find("half"),
             std::string::npos);
   EXPECT_NE(error_of({"--log-file", "a\nb"}).find("control"), std::string::npos);
+  EXPECT_TRUE(error_of({"--authorized-keys-poll", "1s"}).starts_with("authorized-keys-poll: "));
 }
 
 TEST_F(OptionsTest, EveryOptionCanBeSetEverywhereAndIsDocumented) {

@@ -11,6 +11,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 
 class ScalerTest : public EndToEnd {
  protected:
@@ -230,6 +231,45 @@ TEST_F(ScalerTest, WorkThatNoWorkerCanDoStartsNone) {
   EXPECT_EQ(ended.exit_code, 0) << ended.err;
   EXPECT_THAT(ended.err, HasSubstr("cases of bishops/slow, which workers of ours do not offer"));
   EXPECT_EQ(tasks(), 0U);
+}
+
+TEST_F(ScalerTest, WhatIsRequiredStartsWorkersThatHaveIt) {
+  const Process daemon = start_daemon({"--workers", "0"});
+  const std::string label = "gpu=NVIDIA A100, 80 GB";
+  file("jobs/a.in", bishops_file(20));
+  const Ended submitted = test_ctl({"submit", "bishops", path("jobs"), "--require", label});
+  ASSERT_EQ(submitted.exit_code, 0) << submitted.err;
+  const std::string job = submitted.out.substr(0, submitted.out.find('\n'));
+  const Ended without = run_scaler({"--once"});
+  EXPECT_EQ(without.exit_code, 0) << without.err;
+  EXPECT_THAT(without.err, HasSubstr("with " + label + ", which workers of ours do not offer"));
+  EXPECT_EQ(tasks(), 0U);
+  const Process scaler = start_scaler({"--worker-label", "os=linux", "--worker-label", label});
+  ctl_out({"wait", job});
+  EXPECT_EQ(count(results(job), "SOLVED"), 20U);
+}
+
+TEST_F(ScalerTest, TheBatchScriptTakesPathsFromTheJobsFolder) {
+  file("home/worker", "#!/bin/sh\necho \"$PUZZLED_KEY $*\"\n");
+  std::filesystem::permissions(path("home/worker"), std::filesystem::perms::owner_all);
+  file("home/c.key", "");
+  environment_["PUZZLED_WORKER_ENDPOINT"] = worker_endpoint_;
+  environment_["PUZZLED_WORKER_PROGRAM"] = "./worker";
+  environment_["PUZZLED_WORKER_LABELS"] = "gpu=a b\nos=linux";
+  environment_["PUZZLED_SCRATCH"] = path("slurm");
+  const auto run_in_home = [&](const std::string& key) {
+    environment_["PUZZLED_KEY"] = key;
+    Process script = start({"/bin/bash", "-c", "cd \"$1\"; exec bash \"$2\"", "_", path("home"),
+                            PUZZLED_WORKER_SBATCH});
+    return script.wait(std::chrono::minutes(5)).value_or(Ended{});
+  };
+  const Ended ended = run_in_home("c.key");
+  EXPECT_EQ(ended.exit_code, 0) << ended.err;
+  EXPECT_THAT(ended.out, StartsWith(path("home/c.key").string() + " --name "));
+  EXPECT_THAT(ended.out, HasSubstr(" --label gpu=a b --label os=linux\n"));
+  const Ended missing = run_in_home("d.key");
+  EXPECT_EQ(missing.exit_code, 2);
+  EXPECT_THAT(missing.err, HasSubstr("the key 'd.key' is not on node"));
 }
 
 }  // namespace

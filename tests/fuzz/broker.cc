@@ -117,7 +117,7 @@ class Daemon {
       const StoredChunk& chunk = chunks_.at({load.job.value, load.chunk_no});
       ASSERT(chunk.first_case == load.first_case && chunk.cases->count() == load.case_count);
       loaded_.push_back(
-          {load.job, load.chunk_no, chunk.cases, {chunk.done.begin(), chunk.done.end()}});
+          {load.job, load.chunk_no, chunk.cases, {chunk.done.begin(), chunk.done.end()}, load.ask});
     }
     for (const CompareChunk& compare : effects.comparisons) {
       const StoredChunk& chunk = chunks_.at({compare.job.value, compare.chunk_no});

@@ -288,6 +288,35 @@ void add_text_seeds(Corpora& out) {
   out.add("client_text", std::string(10'000, 'x'));
 }
 
+// ---- What squeue writes.
+
+void add_queue_seeds(Corpora& out) {
+  const auto jobs = [](const std::string& members) {
+    return R"({"errors": [], "jobs": [{"name": "fleet", "user_name": "alice", )" + members + "}]}";
+  };
+  const std::vector<std::string> numbers = {"7", "5-9%2", "0-8:4,11", "2,5,12,118-120,13..."};
+  for (const std::string& text : numbers) {
+    out.add("slurm_queue", text);
+    out.add("slurm_queue", jobs(R"("job_state": "PENDING", "array_job_id": 12, "submit_time": 100,
+        "array_task_id": null, "state_reason": "Resources", "array_task_string": ")" +
+                                text + '"'));
+  }
+  // As 22.05 writes it, as later versions do, and spoilt.
+  for (const char* members :
+       {R"("job_state": "RUNNING", "array_job_id": 12, "array_task_id": 3, "start_time": 200)",
+        R"("job_state": ["RUNNING", "COMPLETING"], "array_job_id": {"set": true, "number": 12},
+           "array_task_id": {"set": true, "number": 0}, "start_time": {"set": true, "number": 2})",
+        R"("job_state": ["PENDING"], "state_description": "launch failed requeued held",
+           "array_job_id": 12, "array_task_id": 1)",
+        R"("job_state": "RUNNING", "array_job_id": {"set": 1, "number": 12})",
+        R"("job_state": "RUNNING", "array_job_id": 12, "array_task_id": 3,
+           "start_time": 9223372036854775807)",
+        R"("job_state": "RUNNING", "array_job_id": 12, "array_task_id": -3)"}) {
+    out.add("slurm_queue", jobs(members));
+  }
+  out.add("slurm_queue", R"({"errors": [{"description": "Unable to contact slurm controller"}]})");
+}
+
 }  // namespace
 }  // namespace puzzled::fuzz
 
@@ -302,6 +331,7 @@ int main(int argc, char** argv) {
   fuzz::add_message_seeds(corpora);
   fuzz::add_broker_seeds(corpora);
   fuzz::add_text_seeds(corpora);
+  fuzz::add_queue_seeds(corpora);
   std::cout << corpora.count() << " seeds\n";
   return corpora.count() > 100 ? 0 : 1;
 }

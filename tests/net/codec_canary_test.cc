@@ -68,10 +68,12 @@ TEST(CanaryCodec, EncodesTheReplies) {
   row.generation = 2;
   detail.result = row;
   row.generation = 1;
+  row.answer_left_out = true;
   detail.earlier.push_back(row);
   const auto shown = parse(codec::encode(1, query::Answer{detail}, view)).case_detail();
   EXPECT_EQ(shown.result().generation(), 2U);
   EXPECT_EQ(shown.earlier(0).generation(), 1U);
+  EXPECT_TRUE(shown.earlier(0).answer_left_out() && !shown.result().answer_left_out());
 }
 
 TEST(CanaryCodec, EncodesWhoIsBarred) {

@@ -391,6 +391,8 @@ TEST(ClientCodec, EncodesTheOtherAnswers) {
 TEST(ClientCodec, EncodesTheDemand) {
   const Demand demand{.lanes = {{.puzzle = "duel",
                                  .solver = "sweep",
+                                 .solver_version = "2",
+                                 .require = {{"gpu", "a100"}, {"os", "linux"}},
                                  .open_cases = 9,
                                  .leased_cases = 8,
                                  .case_us = 0.25,
@@ -419,6 +421,10 @@ TEST(ClientCodec, EncodesTheDemand) {
   EXPECT_EQ(to.lanes(0).work_us(), 7U);
   EXPECT_EQ(to.lanes(0).slots_wanted(), 6U);
   EXPECT_EQ(to.lanes(0).slots(), 5U);
+  EXPECT_EQ(to.lanes(0).solver_version(), "2");
+  ASSERT_EQ(to.lanes(0).require_size(), 2);
+  EXPECT_EQ(to.lanes(0).require(1).key(), "os");
+  EXPECT_EQ(to.lanes(0).require(1).value(), "linux");
 }
 
 TEST(ClientCodec, AnAnswerOverTheMessageLimitIsAnError) {

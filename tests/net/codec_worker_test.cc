@@ -173,6 +173,32 @@ TEST(WorkerCodec, RefusesSpoiltResults) {
   expect_refused(message, "results");
 }
 
+// Tags and lengths of more than five bytes are not protobuf, though CodedInputStream reads them.
+TEST(WorkerCodec, RefusesResultsThatProtobufRefuses) {
+  const std::string result = one_result().results(0).SerializeAsString();
+  const auto list = [](const std::string& one) {
+    std::string bytes;
+    wire::append_case(one, bytes);  // a list of results has the form of a list of cases
+    return bytes;
+  };
+  std::string long_length = list("");
+  long_length.replace(1, 1, std::string("\x80\x80\x80\x80\x80\x00", 6));
+  const std::string six("\x80\x80\x80\x80\x00", 5);
+  for (const std::string& bytes : {
+           list(result + '\xf8' + six + '\x01'),   // an unknown field's tag
+           list(result + "\x2a\x81" + six + 'x'),  // the answer's length
+           list("\x88" + six + '\x01' + result),   // the position's tag
+           "\x8a" + six + list(result).substr(1),  // the list's tag
+           long_length,                            // the list's length
+       }) {
+    proto::CaseResultList parsed;
+    EXPECT_FALSE(parsed.ParseFromString(bytes));
+    auto message = test::results(one_result(), 1, 2, 3);
+    message.mutable_results()->set_results(bytes);
+    expect_refused(message, "results");
+  }
+}
+
 TEST(WorkerCodec, RefusesTheOtherFieldsOutOfRange) {
   proto::FromWorker message;
   expect_refused(message, "newer");

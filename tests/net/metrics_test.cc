@@ -11,6 +11,7 @@
 #include <fstream>
 #include <iterator>
 #include <mutex>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <variant>
@@ -93,6 +94,46 @@ TEST(Metrics, TextIsAsPrometheusReadsIt) {
   std::ifstream in(GOLDEN_FILE);
   const std::string golden{std::istreambuf_iterator<char>(in), {}};
   EXPECT_EQ(text, golden) << "if that is right: PUZZLED_UPDATE_GOLDEN=1, then read the diff";
+}
+
+// A set of labels that comes twice is refused by Prometheus, with the whole scrape.
+TEST(Metrics, RequirementsAreNoRowsOfTheirOwn) {
+  Metrics metrics;
+  metrics.demand.lanes = {{.puzzle = "duel",
+                           .solver = "sweep",
+                           .require = {{"gpu", "a100"}},
+                           .open_cases = 5,
+                           .leased_cases = 1,
+                           .case_us = 7e6,
+                           .slots_wanted = 4,
+                           .slots = 2},
+                          {.puzzle = "duel", .solver = "brute-force", .open_cases = 8},
+                          {.puzzle = "duel",
+                           .solver = "sweep",
+                           .open_cases = 10,
+                           .leased_cases = 2,
+                           .case_us = 3e6,
+                           .slots_wanted = 3,
+                           .slots = 6},
+                          {.puzzle = "duel",
+                           .solver = "sweep",
+                           .solver_version = "2",
+                           .open_cases = 20,
+                           .case_us = 9e6,
+                           .slots_wanted = 1}};
+  std::istringstream lines(metrics_text(metrics, {}));
+  std::vector<std::string> found;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("puzzled_lane_") && line.find("\"sweep\"") != std::string::npos) {
+      found.push_back(line);
+    }
+  }
+  const std::string labels = R"({puzzle="duel",solver="sweep"} )";
+  EXPECT_EQ(found, (std::vector<std::string>{"puzzled_lane_open_cases" + labels + "35",
+                                             "puzzled_lane_leased_cases" + labels + "3",
+                                             "puzzled_lane_wanted_slots" + labels + "8",
+                                             "puzzled_lane_slots" + labels + "6",
+                                             "puzzled_lane_case_seconds" + labels + "3"}));
 }
 
 TEST(Metrics, ProcessFiguresAreThoseOfThisProcess) {

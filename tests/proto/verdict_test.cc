@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "proto/common.pb.h"
 
 namespace puzzled {
@@ -43,6 +45,15 @@ TEST(Verdict, OnlySolvedAndAcceptedAreGood) {
     const auto verdict = static_cast<Verdict>(number);
     EXPECT_EQ(is_good(verdict), verdict == Verdict::kSolved || verdict == Verdict::kAccepted);
   }
+}
+
+TEST(Verdict, LimitsAndCrashesSayNothingOfTheCaseAlone) {
+  std::string known;
+  for (std::size_t number = 0; number < kVerdictCount; ++number) {
+    const auto verdict = static_cast<Verdict>(number);
+    if (is_known(verdict)) known += std::string(verdict_short_name(verdict)) + " ";
+  }
+  EXPECT_EQ(known, "OK AC WA IV PE ");
 }
 
 }  // namespace

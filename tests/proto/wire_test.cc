@@ -188,6 +188,9 @@ TEST(SplitCases, RefusesHostileBytes) {
            "\x0a\xff\xff\xff\xff\x07"s,                      // 2 GiB
            "\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"s,  // 2^64 - 1
            "\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"s,  // no end of the length
+           "\x0a\xff\xff\xff\xff\x10x"s,                     // a length with more than 32 bits
+           "\x0a\x81\x80\x80\x80\x80\x00x"s,                 // a length of six bytes
+           "\x8a\x80\x80\x80\x80\x00\x01x"s,                 // a tag of six bytes
            "\x0a\x00\x0b"s,                                  // a group
        }) {
     EXPECT_EQ(split_cases(bytes), std::nullopt);

@@ -48,6 +48,11 @@ void Mutant::change(Tables& tables) const {
       job.request_id[0] ^= 0xffU;
     } else if (is(Mutation::kCancelForgotten)) {
       job.cancelled = false;
+    } else if (is(Mutation::kCanaryAnywhere) && job.finished && job.canary) {
+      JobSpec spec = *job.spec;
+      spec.require.clear();
+      spec.solver_version.clear();
+      job.spec = std::make_shared<const JobSpec>(std::move(spec));
     } else if (is(Mutation::kDoneReopened) && open) {
       for (ChunkRow& chunk : job.chunks) {
         job.done_count -= std::exchange(chunk.done_count, 0);

@@ -45,6 +45,7 @@ enum class Mutation : std::uint8_t {
   kProvenEarly,
   kUnprovenForgotten,
   kBarForgotten,
+  kCanaryAnywhere,
   // Lost wake-ups, which the sweeper repairs.
   kLoadLost,
   kDurableLost,
@@ -88,6 +89,7 @@ inline constexpr auto kMutations = std::to_array<MutationName>({
     {Mutation::kProvenEarly, "proven-early", "only a good canary proves what was before it"},
     {Mutation::kUnprovenForgotten, "unproven-forgotten", "a restart knows what is not proven"},
     {Mutation::kBarForgotten, "bar-forgotten", "a restart knows who is barred"},
+    {Mutation::kCanaryAnywhere, "canary-anywhere", "who gets a canary meets what its job requires"},
     {Mutation::kLoadLost, "load-lost", "the store answers every load"},
     {Mutation::kDurableLost, "durable-lost", "the broker hears what is on the disk"},
     {Mutation::kOtherAccepted, "other-accepted", "other content under a known number is refused"},

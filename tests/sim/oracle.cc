@@ -311,7 +311,8 @@ void Oracle::note_control(const event::ControlWorkers& control, const Effects& e
     if (done == nullptr) continue;
     for (const message::ControlledWorker& worker : done->workers) {
       if (control.action == event::WorkerAction::kDrain) {
-        drained_.insert(worker.name);
+        // Who comes under the name of one that was removed is another one.
+        if (worker.changed || worker.state != WorkerState::kLeaving) drained_.insert(worker.name);
       } else {
         drained_.erase(worker.name);
       }

@@ -125,6 +125,7 @@ class Oracle {
     Bytes16 start_id{};
     std::string lane;
     std::uint64_t mark = 0;  // canaries of the worker and lane before
+    std::uint64_t runs = 0;
     std::set<CaseKey> cases;
   };
   using WorkerLane = std::pair<Bytes16, std::string>;
@@ -134,7 +135,11 @@ class Oracle {
   // The canary that these results answer, if it counts: whether it is good.
   std::optional<bool> judged(const Event& event, const Effects& effects, LeaseFacts*& lease);
   void note_results(const record::InsertResults& r, const Bytes16& start_id);
-  void check_forgotten(const record::ForgetStretch& r, const LeaseFacts* proven_by);
+  // `over`: of whom a stretch was forgotten in this step because there were too many.
+  void check_forgotten(const record::ForgetStretch& r, const LeaseFacts* proven_by,
+                       std::optional<Bytes16>& over);
+  void check_mark(const record::MarkCanary& r) const;
+  [[nodiscard]] std::uint64_t unproven_runs() const;
   void check_revised(const Effects& effects, const Bytes16& start_id);
   [[nodiscard]] bool lane_has_canaries(const std::string& lane) const;
 

@@ -1,8 +1,10 @@
 // Oracle: canaries. Who fails one is taken out, and exactly what it stored since its last good one
 // is taken back.
 #include <algorithm>
+#include <numeric>
 #include <variant>
 
+#include "daemon/broker/runs.h"
 #include "tests/sim/cases.h"
 #include "tests/sim/oracle.h"
 
@@ -23,6 +25,7 @@ void Oracle::recover_canaries() {
       StretchFacts& stretch = stretches_[number];
       stretch.start_id = tables.workers.at(row.worker);
       stretch.lane = lane;
+      ++stretch.runs;
       for (std::uint32_t i = 0; i < row.count; ++i) {
         stretch.cases.emplace(row.job, CaseNo{row.first_case.value + i});
       }
@@ -50,6 +53,8 @@ bool Oracle::check_canary_case(const message::Dispatch& m, std::string_view byte
   const CaseKey key{from->first, number};
   require(row.canary && lane_of(*row.spec) == lease.lane && row.is_done(number), 0,
           [&] { return name(key) + " is dispatched as a canary, and is none"; });
+  // What others solved, this worker might not.
+  check_worker(sessions_[lease.start_id], *row.spec);
   require(!lease.canary, 0, [] { return "two canaries in one dispatch"; });
   const ChunkRow& chunk = *row.chunk_of(number);
   const auto& results = chunk.results[number.value - chunk.first_case.value];
@@ -95,10 +100,12 @@ void Oracle::check_canaries(const Event& event, const Effects& effects) {
   LeaseFacts* lease = nullptr;
   const std::optional<bool> good = judged(event, effects, lease);
   bool barred = false;
+  std::optional<Bytes16> over;
   unmarked_.clear();
   for (const Record& record : effects.records) {
     const auto* mark = std::get_if<record::MarkCanary>(&record);
     if (mark == nullptr) continue;
+    check_mark(*mark);
     ++versions_[mark->job];
     if (mark->off) unmarked_.insert(mark->job);
   }
@@ -110,14 +117,23 @@ void Oracle::check_canaries(const Event& event, const Effects& effects) {
         note_results(*results, by_peer_[from->peer]);
       }
     } else if (const auto* forgotten = std::get_if<record::ForgetStretch>(&record)) {
-      check_forgotten(*forgotten, good.value_or(false) ? lease : nullptr);
+      check_forgotten(*forgotten, good.value_or(false) ? lease : nullptr, over);
     } else if (const auto* bar = std::get_if<record::BarWorker>(&record)) {
       barred = true;
       barred_.push_back(bar->barred);
     } else if (const auto* admitted = std::get_if<record::AdmitWorker>(&record)) {
-      std::erase_if(barred_, [&](const Barred& one) { return one.name == admitted->name; });
+      require(std::holds_alternative<event::AdmitWorker>(event) ||
+                  (barred_.size() > params_.broker.barred_workers_max &&
+                   barred_.front().name == admitted->name),
+              0, [&] { return admitted->name + " is let in, and nobody asked for it"; });
+      std::erase_if(barred_, [&](const Barred& one) {
+        return one.name == admitted->name || one.host == admitted->name;
+      });
     }
   }
+  require(unproven_runs() <= params_.broker.unproven_runs_max &&
+              barred_.size() <= params_.broker.barred_workers_max,
+          0, [] { return "more is kept of canaries than the limits allow"; });
   const bool failed = good.has_value() && !*good;
   require(!barred || failed, 0, [] { return "a worker is barred that failed no canary"; });
   require(!failed || barred, 0,
@@ -181,16 +197,33 @@ void Oracle::note_results(const record::InsertResults& r, const Bytes16& start_i
   require(stretch.start_id == start_id && stretch.lane == lane && stretch.mark == mark, 0, [] {
     return "a stretch of results of two workers, lanes, or from both sides of a canary";
   });
+  stretch.runs += runs_of(r.rows).size();
   for (const record::ResultRow& row : r.rows) stretch.cases.emplace(r.job, row.case_no);
 }
 
-void Oracle::check_forgotten(const record::ForgetStretch& r, const LeaseFacts* proven_by) {
+void Oracle::check_mark(const record::MarkCanary& r) const {
+  const auto marked = std::ranges::count_if(disk_.submitted().jobs,
+                                            [](const auto& job) { return job.second.canary; });
+  require(r.off || static_cast<std::uint64_t>(marked) < params_.broker.canary_jobs_max, 0,
+          [] { return "more jobs are marked than the limit allows"; });
+}
+
+std::uint64_t Oracle::unproven_runs() const {
+  return std::accumulate(
+      stretches_.begin(), stretches_.end(), std::uint64_t{0},
+      [](std::uint64_t sum, const auto& entry) { return sum + entry.second.runs; });
+}
+
+void Oracle::check_forgotten(const record::ForgetStretch& r, const LeaseFacts* proven_by,
+                             std::optional<Bytes16>& over) {
   const auto it = stretches_.find(r.stretch);
   require(it != stretches_.end(), 0, [] { return "a stretch is forgotten that there never was"; });
   const StretchFacts& stretch = it->second;
   const bool is_proven = proven_by != nullptr && proven_by->start_id == stretch.start_id &&
                          proven_by->lane == stretch.lane && stretch.mark < proven_by->canary->mark;
-  require(is_proven || !lane_has_canaries(stretch.lane), 0,
+  if (unproven_runs() > params_.broker.unproven_runs_max) over = stretch.start_id;
+  const bool is_over = over == stretch.start_id;  // all of a worker that is gone
+  require(is_proven || is_over || !lane_has_canaries(stretch.lane), 0,
           [] { return "results count as proven, and no good canary came after them"; });
   stretches_.erase(it);
 }

@@ -98,6 +98,13 @@ Params Params::draw(Random& random, Random& fleet) {
     p.broker.canary_rate = static_cast<std::uint32_t>(random.scale_from_to(1, 12));
   }
   random.draw(p.admit_ms, 100, 10'000);
+  // Not draws of their own, so that seeds stay what they were.
+  if (p.admit_ms % 4 == 0) {
+    const auto chance = static_cast<std::uint32_t>(p.admit_ms / 4);
+    p.broker.canary_jobs_max = 1 + chance % 2;
+    p.broker.unproven_runs_max = 1 + chance % 7;
+    p.broker.barred_workers_max = 1 + chance % 3;
+  }
 
   // What a case may wait for: the deadline of a lease on a slot that hangs, an upload that is never
   // finished, the deaths that put a case into quarantine, and then the work and its messages.

@@ -309,7 +309,8 @@ Recovery Tables::recover() const {
 }
 
 event::ChunkLoaded Tables::load(const LoadChunk& load) const {
-  event::ChunkLoaded loaded{.job = load.job, .chunk_no = load.chunk_no, .cases = {}, .done = {}};
+  event::ChunkLoaded loaded{
+      .job = load.job, .chunk_no = load.chunk_no, .cases = {}, .done = {}, .ask = load.ask};
   const JobRow* job = find(load.job);
   require(job != nullptr && load.chunk_no < job->chunks.size(), 6,
           [&] { return "a chunk of " + name(load.job) + " is read that is not stored"; });

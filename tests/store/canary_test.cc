@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "daemon/store/check.h"
 #include "daemon/store/keys.h"
 #include "daemon/store/reader.h"
@@ -119,7 +121,8 @@ TEST_F(GenerationsTest, TheNextResultLiesBesideIt) {
   ASSERT_TRUE(detail.result.has_value());
   EXPECT_EQ(detail.result->answer, "TWO");
   ASSERT_EQ(detail.earlier.size(), 1U);
-  EXPECT_EQ(detail.earlier[0].answer, "two");
+  EXPECT_TRUE(detail.earlier[0].has_answer);
+  EXPECT_EQ(detail.earlier[0].answer, "") << "up to 127 of them have to fit into one message";
   EXPECT_TRUE(check().empty());
 }
 
@@ -232,6 +235,100 @@ TEST_F(GenerationsTest, TheCheckKnowsGenerations) {
                   "worker, solver_version, graded_ms, answer, message FROM results LIMIT 1",
                   no_case));
   EXPECT_EQ(check().size(), 1U) << "a result of no case";
+  change(fmt::format("DELETE FROM results WHERE id = {}", no_case));
+  for (const std::uint64_t g : {1U, 2U, 3U, 127U, 128U}) {
+    const std::int64_t case_0 = keys::result({1}, 0, g);
+    change(
+        fmt::format("INSERT INTO results SELECT {}, verdict, time_us, memory_bytes, attempt, "
+                    "worker, solver_version, graded_ms, answer, message FROM results LIMIT 1",
+                    case_0));
+    EXPECT_EQ(check().size(), 1U) << "a result of case 0 in generation " << g;
+    change(fmt::format("DELETE FROM results WHERE id = {}", case_0));
+  }
+}
+
+// Beside the newest, its earlier answers are there while they fill no more than a page.
+TEST_F(GenerationsTest, AnswersThatWereTakenBackHaveABound) {
+  take_back(0, 1, 3);
+  grade({{1, 0, Verdict::kSolved, std::string(2000, '2')}});
+  take_back(0, 1, 1);
+  grade({{1, 0, Verdict::kSolved, std::string(400, '3')}});
+  StoreOptions options = unhurried();
+  options.page_bytes_max = 1000;
+  Reader reader(path, options);
+  query::ListResults query{.job = {1},
+                           .limit = 2,
+                           .verdicts = {},
+                           .label_glob = "",
+                           .with_answers = true,
+                           .all_generations = true};
+  const auto rows = [&] { return std::get<query::ResultsPage>(reader.answer(query)).rows; };
+  auto page = rows();
+  ASSERT_EQ(page.size(), 3U) << "the rows of a case stay together";
+  EXPECT_EQ(page[0].answer, "one");
+  EXPECT_FALSE(page[0].answer_left_out);
+  EXPECT_EQ(page[1].answer, "");
+  EXPECT_TRUE(page[1].has_answer && page[1].answer_left_out);
+  EXPECT_EQ(page[2].answer, std::string(400, '3'));
+  take_back(0, 1, 1);
+  grade({{1, 0, Verdict::kSolved, std::string(5000, '4')}});
+  page = rows();
+  ASSERT_EQ(page.size(), 4U);
+  EXPECT_TRUE(page[0].answer_left_out && page[1].answer_left_out && page[2].answer_left_out);
+  EXPECT_EQ(page[3].answer.size(), 5000U) << "the newest is there in any case";
+  query.with_answers = false;
+  for (const query::ResultRow& row : rows()) {
+    EXPECT_TRUE(row.has_answer && !row.answer_left_out && row.answer.empty());
+  }
+}
+
+// Each generation is a lookup, so a page of many ends by them.
+TEST_F(GenerationsTest, ManyGenerationsAreCutIntoPages) {
+  constexpr std::uint32_t kCases = 600;
+  constexpr std::uint32_t kGenerations = 100;
+  static_assert(kCases * kGenerations > 2 * kPageStepsMax);
+  std::vector<Graded> cases;
+  for (std::uint64_t i = 1; i <= kCases; ++i) cases.push_back({.case_no = i});
+  write(*store, {insert_job(2), insert_chunk(2, 0, 1, kCases), insert_results(2, cases)});
+  close();
+  change(
+      fmt::format("UPDATE progress SET generations = CAST(replace(hex(zeroblob({})), '00', "
+                  "char({})) AS BLOB) WHERE id = {}",
+                  kCases, kGenerations, keys::progress({2}, 0)));
+  change(fmt::format(
+      "WITH RECURSIVE later(g) AS (SELECT 1 UNION ALL SELECT g + 1 FROM later WHERE g < {}) "
+      "INSERT INTO results SELECT id + (g << 32), verdict, time_us, memory_bytes, attempt, worker, "
+      "solver_version, graded_ms, answer, message FROM results, later WHERE id BETWEEN {} AND {}",
+      kGenerations - 1, keys::result({2}, 1), keys::result({2}, kCases)));
+  Reader reader(path, unhurried());
+  query::ListResults query{.job = {2},
+                           .limit = 1'000'000,
+                           .verdicts = {},
+                           .label_glob = "",
+                           .with_answers = false,
+                           .all_generations = true};
+  std::size_t rows = 0;
+  for (bool more = true; more;) {
+    const auto page = std::get<query::ResultsPage>(reader.answer(query));
+    EXPECT_LT(page.rows.size(), kPageStepsMax + kGenerations);
+    rows += page.rows.size();
+    more = page.more;
+    query.after_case = page.next_after;
+  }
+  EXPECT_EQ(rows, std::size_t{kCases} * kGenerations);
+}
+
+TEST_F(GenerationsTest, GenerationsOfAnotherSizeAreDamage) {
+  take_back(0, 1, 2);
+  close();
+  for (const char* generations : {"x'02'", "x'0202020202'"}) {
+    change(fmt::format("UPDATE progress SET generations = {}", generations));
+    EXPECT_THROW(list(false), sqlite::Error) << generations;
+    EXPECT_THROW(list(true), sqlite::Error) << generations;
+    Reader reader(path, unhurried());
+    EXPECT_THROW(reader.answer(query::GetCase{.job = {1}, .case_no = {3}}), sqlite::Error)
+        << generations;
+  }
 }
 
 TEST_F(GenerationsTest, TheCheckKnowsWhatIsNotProven) {
@@ -267,6 +364,39 @@ TEST_F(GenerationsTest, ACanaryIsComparedWithTheNewestResult) {
   const auto loaded = store->load_canaries({.job = {1}, .chunk_no = 0, .epoch = 1});
   ASSERT_EQ(loaded.known.size(), 1U);
   EXPECT_EQ(loaded.known[0].answer_digest, wire::digest_of("TWO"));
+}
+
+// A sound worker would fail it.
+TEST_F(GenerationsTest, CasesThatChangedAreNoCanaries) {
+  const LoadCanaries load{.job = {1}, .chunk_no = 0, .epoch = 1};
+  EXPECT_FALSE(store->load_canaries(load).known.empty());
+  const LoadChunk same{.job = {1}, .chunk_no = 0, .first_case = {1}, .case_count = 3};
+  EXPECT_EQ(store->load_chunk(same).cases->count(), 3U);
+  for (const char* damage :
+       {"UPDATE chunk_cases SET payload = CAST(replace(payload, 'case 1', 'case 7') AS BLOB)",
+        "DELETE FROM chunk_cases"}) {
+    change(damage);
+    EXPECT_THROW(store->load_canaries(load), sqlite::Error) << damage;
+    EXPECT_THROW(store->load_chunk(same), sqlite::Error) << damage;
+  }
+}
+
+TEST_F(GenerationsTest, AJobWithoutCasesHasNoCanaries) {
+  write(*store, {insert_job(2)});
+  const auto loaded = store->load_canaries({.job = {2}, .chunk_no = 0, .epoch = 1});
+  EXPECT_EQ(loaded.cases, nullptr);
+  EXPECT_TRUE(loaded.known.empty());
+}
+
+TEST_F(GenerationsTest, WhatIsNotProvenMustHaveItsWorkerJobAndChunk) {
+  close();
+  const std::string damaged = folder.file("damaged.db");
+  for (const char* damage : {"DELETE FROM workers WHERE worker = 1", "DELETE FROM jobs",
+                             "DELETE FROM chunks WHERE id = (1 << 32) + 1"}) {
+    std::filesystem::copy_file(path, damaged, std::filesystem::copy_options::overwrite_existing);
+    sqlite::Connection(damaged, sqlite::Connection::Mode::kReadWrite).exec(damage);
+    EXPECT_THROW(Store::open(damaged, unhurried())->recover(), Fatal) << damage;
+  }
 }
 
 TEST_F(GenerationsTest, WhoIsBarredIsKnownAfterARestart) {

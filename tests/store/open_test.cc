@@ -58,6 +58,34 @@ TEST_F(OpenTest, CreatesFoldersAndFileForTheUserAlone) {
   EXPECT_EQ(mode(path + ".lock"), 0600U);
 }
 
+TEST_F(OpenTest, ANewDatabaseIsMadeBesideAndRenamed) {
+  namespace fs = std::filesystem;
+  const std::string real = folder_.file("real.db");
+  std::ofstream(real + ".new") << "what a crash left";
+  fs::create_symlink(real, path_);
+  EXPECT_EQ(open(path_).text, "");
+  EXPECT_TRUE(fs::is_symlink(path_));
+  EXPECT_GT(fs::file_size(real), 0U);
+  for (const char* suffix : {".new", ".new-wal", ".new-shm", ".new-journal"}) {
+    EXPECT_FALSE(fs::exists(real + suffix)) << suffix;
+  }
+}
+
+// A log that is left from another database would be replayed into one that gets its name.
+TEST_F(OpenTest, AnOldLogIsNotReplayedIntoANewDatabase) {
+  const std::string copy = folder_.file("copy.wal");
+  {
+    const auto store = Store::open(path_, {});
+    store->recover();
+    write(*store, {insert_job(1)});
+    std::filesystem::copy_file(path_ + "-wal", copy);
+  }
+  std::filesystem::resize_file(path_, 0);
+  std::filesystem::copy_file(copy, path_ + "-wal");
+  EXPECT_EQ(open(path_).exit_code, 0);
+  EXPECT_TRUE(Store::open(path_, {})->recover().jobs.empty());
+}
+
 TEST_F(OpenTest, UsesTheSafeSettings) {
   const auto store = Store::open(path_, {});
   sqlite::Connection connection(path_, sqlite::Connection::Mode::kReadOnly);

@@ -181,6 +181,13 @@ TEST_F(ReaderTest, EveryCaseHasItsContentAndLabel) {
   EXPECT_EQ(missing(query::GetCase{{1}, {8}}), query::NotFound::What::kCase);
 }
 
+TEST_F(ReaderTest, ACaseBeforeTheFirstChunkIsDamage) {
+  write(*store_, {insert_job(1), insert_chunk(1, 0, 1, 3)});
+  sqlite::Connection(path_, sqlite::Connection::Mode::kReadWrite)
+      .exec("UPDATE chunks SET first_case = 2");
+  EXPECT_THROW(reader_.answer(query::GetCase{{1}, {1}}), sqlite::Error);
+}
+
 TEST_F(ReaderTest, FilesInPages) {
   write(*store_, {insert_job(1), insert_job(2),
                   insert_chunk(1, 0, 1, 3, 1, {{"a", 1, 2}, {"e", 0, 0}, {"b", 3, 1}}),

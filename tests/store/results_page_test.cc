@@ -147,6 +147,18 @@ TEST_F(ResultsPageTest, APageEndsByBytes) {
   EXPECT_EQ(sizes, (std::vector<std::size_t>{1, 1, 2, 1, 1}));
 }
 
+// Not fewer cases.
+TEST_F(ResultsPageTest, VerdictsOfAnotherSizeAreDamage) {
+  write(*store_, {insert_job(1), insert_worker(1), insert_chunk(1, 0, 1, 3),
+                  insert_results(1, {{1}, {2}, {3}})});
+  EXPECT_EQ(page(list(100)).rows.size(), 3U);
+  for (const char* verdicts : {"x'0101'", "x'01010101'"}) {
+    sqlite::Connection(path_, sqlite::Connection::Mode::kReadWrite)
+        .exec(fmt::format("UPDATE progress SET verdicts = {}", verdicts));
+    EXPECT_THROW(page(list(100)), sqlite::Error) << verdicts;
+  }
+}
+
 TEST_F(ResultsPageTest, ASearchInVainIsCutIntoPages) {
   // One file a case, none of which can match: each costs a lookup.
   constexpr std::uint32_t kFiles = 2 * kPageStepsMax + 1000;

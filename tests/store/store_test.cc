@@ -18,8 +18,9 @@ class StoreTest : public ::testing::Test {
 TEST_F(StoreTest, LoadsAChunkAsItWasGiven) {
   write(*store_, {insert_job(1), insert_chunk(1, 0, 1, 3), insert_chunk(1, 1, 4, 5)});
   const event::ChunkLoaded loaded = store_->load_chunk(
-      {.job = {1}, .chunk_no = 1, .first_case = {4}, .case_count = 5, .with_done = true});
+      {.job = {1}, .chunk_no = 1, .first_case = {4}, .case_count = 5, .with_done = true, .ask = 7});
   EXPECT_EQ(loaded.job, JobId{1});
+  EXPECT_EQ(loaded.ask, 7U);
   EXPECT_EQ(loaded.chunk_no, 1U);
   EXPECT_EQ(loaded.cases->bytes, chunk_cases(4, 5)->bytes);
   EXPECT_EQ(loaded.cases->offsets, chunk_cases(4, 5)->offsets);

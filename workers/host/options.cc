@@ -56,16 +56,6 @@ std::string check_duration(const std::string& text) {
   return parse_duration_us(text) ? "" : "expected a duration such as 500ms, 10s or 5m";
 }
 
-std::optional<std::string> read_labels(const std::vector<std::string>& texts, Labels& labels) {
-  for (const std::string& text : texts) {
-    auto label = parse_label(text);
-    if (auto* wrong = std::get_if<std::string>(&label)) return std::move(*wrong);
-    auto wrong = add_label(labels, std::get<Label>(std::move(label)), kWorkerLabelsMax);
-    if (wrong) return wrong;
-  }
-  return std::nullopt;
-}
-
 std::optional<int> check(Options& options, const std::string& key_file,
                          const std::string& server_key) {
   if (options.endpoint.empty()) options.endpoint = default_endpoint();
@@ -143,9 +133,9 @@ std::optional<int> parse_options(int argc, char** argv, Options& options) {
     if (e.get_exit_code() == 0) return app.exit(e);
     return usage_error(e.what());
   }
-  if (const auto wrong = read_labels(labels, options.labels)) {
-    return usage_error("--label " + *wrong);
-  }
+  auto read = parse_labels(labels, kWorkerLabelsMax);
+  if (const auto* wrong = std::get_if<std::string>(&read)) return usage_error("--label " + *wrong);
+  options.labels = std::get<Labels>(std::move(read));
   options.idle_timeout_ms = static_cast<std::int64_t>(*parse_duration_us(idle) / 1000);
   options.give_up_after_ms = static_cast<std::int64_t>(*parse_duration_us(give_up) / 1000);
   return check(options, key_file, server_key);

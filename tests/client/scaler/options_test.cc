@@ -143,6 +143,13 @@ TEST(ScalerOptions, WrongOnesAreNamed) {
   expect_error(parse_with({"--endpoint", "broker"}), "--endpoint 'broker'");
   expect_error(parse_with({"--idle-timeout", "soon"}), "--idle-timeout 'soon'");
   expect_error(parse_with({"--worker-key", "/k"}), "--worker-key needs --server-key");
+  expect_error(parse_with({"--worker-key", "cluster.key"}),
+               "--worker-key 'cluster.key' is read on the nodes: give its whole path");
+  expect_error(parse_with({"--worker-program", "./puzzle-worker"}),
+               "--worker-program './puzzle-worker' is read on the nodes: give its whole path");
+  expect_error(parse_with({"--worker-label", "gpu"}), "--worker-label 'gpu': expected KEY=VALUE");
+  expect_error(parse_with({"--worker-label", "a=1", "--worker-label", "a=2"}),
+               "'a' is given twice");
   expect_error(parse_with({"--key", "/nowhere/a.key"}), "--server-key");
   expect_error(parse({"--max", "8", "--worker-endpoint", "7401", "--script", "/dev/null"}),
                "--worker-endpoint '7401'");
@@ -166,6 +173,27 @@ TEST(ScalerOptions, JobsGetWhatWorkersNeedAndNothingOfOurs) {
             Contains("PUZZLED_IDLE_TIMEOUT=90s"), Contains("PUZZLED_WORKER_PROGRAM=/opt/worker"),
             Not(Contains(HasSubstr("PUZZLED_ENDPOINT"))), Not(Contains(HasSubstr("PUZZLED_KEY"))),
             Contains(HasSubstr("PATH="))));
+}
+
+TEST(ScalerOptions, JobsGetTheLabelsOfTheirNodesALineEach) {
+  const Parsed parsed = parse_with({"--worker-label", "os=linux", "--worker-label",
+                                    "gpu=NVIDIA A100, 80 GB", "--worker-program", "worker"});
+  ASSERT_FALSE(parsed.exit_code) << parsed.error;
+  EXPECT_THAT(parsed.options.slurm.environment,
+              AllOf(Contains("PUZZLED_WORKER_LABELS=gpu=NVIDIA A100, 80 GB\nos=linux"),
+                    Contains("PUZZLED_WORKER_PROGRAM=worker")));
+  EXPECT_EQ(parsed.options.worker_labels, (Labels{{"gpu", "NVIDIA A100, 80 GB"}, {"os", "linux"}}));
+}
+
+TEST(ScalerOptions, JobsGetWhatOnlyTheyRead) {
+  std::vector<std::string> own = {"PUZZLED_SCRATCH=/local", "PUZZLED_GIVE_UP_AFTER=1h",
+                                  "PUZZLED_SCRATCHY=1", "PUZZLED_WORKER_LABELS=a=b", "HOME=/h"};
+  std::vector<char*> entries;
+  for (std::string& entry : own) entries.push_back(entry.data());
+  entries.push_back(nullptr);
+  EXPECT_THAT(job_environment(entries.data(), {"PUZZLED_IDLE_TIMEOUT=5m"}),
+              ElementsAre("PUZZLED_SCRATCH=/local", "PUZZLED_GIVE_UP_AFTER=1h", "HOME=/h",
+                          "PUZZLED_IDLE_TIMEOUT=5m"));
 }
 
 }  // namespace

@@ -1,9 +1,12 @@
 #include "client/scaler/program.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-#include <chrono>
+#include "tests/client/support.h"
 
 namespace puzzled::scaler {
 namespace {
@@ -42,11 +45,26 @@ TEST(Program, TooMuchOutputEndsIt) {
 }
 
 TEST(Program, TooLongEndsItAndWhatItStarted) {
-  const auto begin = std::chrono::steady_clock::now();
-  const ProgramEnd end = shell("sleep 1000 & sleep 1000", 200);
+  const client::TemporaryFolder folder;
+  const std::string fifo = folder.path() + "/held";
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  const int reader = ::open(fifo.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  ASSERT_GE(reader, 0);
+  ::fcntl(reader, F_SETFL, 0);
+  const ProgramEnd end = shell("exec 3>'" + fifo + "'; sleep 100000 & sleep 100000", 500);
   EXPECT_TRUE(end.timed_out);
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(500));
   EXPECT_THAT(describe_failure("sleep", end), HasSubstr("took too long"));
+  // The end comes when nobody holds the other end any more.
+  char more = 0;
+  EXPECT_EQ(::read(reader, &more, 1), 0);
+  ::close(reader);
+}
+
+TEST(Program, OneThatSaysNothingMoreIsEndedLikewise) {
+  EXPECT_TRUE(shell("exec >&- 2>&-; sleep 100000", 200).timed_out);
+  const ProgramEnd end = shell("exec >&- 2>&-; exit 3");
+  EXPECT_FALSE(end.timed_out);
+  EXPECT_EQ(end.exit_code, 3);
 }
 
 TEST(Program, OneThatIsNotThereIsSaidToBe) {

@@ -1,81 +1,15 @@
 // The decisions, without an engine and without a daemon.
-#include "client/scaler/scaler.h"
-
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include <memory>
+#include "tests/client/scaler/world.h"
 
 namespace puzzled::scaler {
 namespace {
 
-using State = Allocation::State;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-
-constexpr std::int64_t kWallMs = 1'700'000'000'000;
-
-struct World : ::testing::Test {
-  void rebuild(const ScalerOptions& with) {
-    std::destroy_at(&scaler);
-    std::construct_at(&scaler, with);
-  }
-  // What is seen `ms` later, decided on and, if all goes well, carried out.
-  Decision after(std::int64_t ms) {
-    now.steady_ms += ms;
-    now.wall_ms += ms;
-    return scaler.decide(now, seen);
-  }
-  Decision carried_out_after(std::int64_t ms) {
-    Decision decision = after(ms);
-    for (const End& end : decision.ends) scaler.ended(now, end);
-    return decision;
-  }
-  void allocate(const std::string& id, State state = State::kRunning) {
-    seen.allocations.push_back({.id = id, .state = state, .detail = "", .since_ms = now.wall_ms});
-  }
-  void connect(const std::string& id, std::uint32_t leases = 1) {
-    seen.workers.push_back(
-        {.name = "w-" + id, .allocation = id, .slots = 1, .leases = leases, .draining = false});
-  }
-  // A worker that does what it should.
-  void work(const std::string& id, std::uint32_t leases = 1) {
-    allocate(id);
-    connect(id, leases);
-  }
-  void set_state(const std::string& id, State state, const std::string& detail = "") {
-    for (Allocation& allocation : seen.allocations) {
-      if (allocation.id != id) continue;
-      allocation.state = state;
-      allocation.detail = detail;
-    }
-  }
-  void forget(const std::string& id) {
-    std::erase_if(seen.allocations, [&](const Allocation& a) { return a.id == id; });
-  }
-  void disconnect(const std::string& id) {
-    std::erase_if(seen.workers, [&](const Worker& w) { return w.allocation == id; });
-  }
-  static std::vector<std::string> ids(const Decision& decision, How how) {
-    std::vector<std::string> ids;
-    for (const End& end : decision.ends) {
-      if (end.how == how) ids.push_back(end.id);
-    }
-    return ids;
-  }
-  static std::string text(const Decision& decision) {
-    std::string text;
-    for (const Note& note : decision.notes) text += note.text + "\n";
-    return text;
-  }
-
-  ScalerOptions options{.min = 0, .max = 4};
-  Scaler scaler{options};
-  Observation seen;
-  Time now{1'000'000, kWallMs};
-};
 
 TEST_F(World, NothingToDoStartsNobody) {
   const Decision decision = after(0);
@@ -96,7 +30,7 @@ TEST_F(World, WhatWasAskedForIsNotAskedForAgain) {
   seen.slots_wanted = 4;
   EXPECT_EQ(after(0).submit, 4U);
   for (const char* id : {"1_1", "1_2", "1_3", "1_4"}) allocate(id, State::kPending);
-  scaler.submitted(now, {"1_1", "1_2", "1_3", "1_4"});
+  scaler.submitted({"1_1", "1_2", "1_3", "1_4"});
   EXPECT_EQ(after(5'000).submit, 0U);
   EXPECT_EQ(scaler.status().pending, 4U);
 }
@@ -162,6 +96,13 @@ TEST_F(World, EndsFirstWhatCostsNothing) {
   EXPECT_THAT(after(1).ends, IsEmpty()) << "asked once";
 }
 
+TEST_F(World, OfEqualOnesTheNewestEndFirst) {
+  for (const char* id : {"9_9", "9_10", "10_1"}) allocate(id, State::kPending);
+  after(0);
+  EXPECT_THAT(ids(after(options.shrink_after_ms), How::kCancel),
+              ElementsAre("9_10", "10_1", "9_9"));
+}
+
 TEST_F(World, MoreThanTheMaximumIsEndedAtOnce) {
   for (const char* id : {"1_1", "1_2", "1_3", "1_4", "1_5", "1_6"}) work(id);
   seen.slots_wanted = 100;
@@ -209,6 +150,7 @@ TEST_F(World, WorkersThatNeverComeAreEndedAndCountAsAFailure) {
   after(0);
   work("1_1");
   allocate("1_2");
+  after(0);
   EXPECT_THAT(after(options.join_timeout_ms - 1).ends, IsEmpty());
   const Decision decision = carried_out_after(1);
   EXPECT_THAT(ids(decision, How::kKill), ElementsAre("1_2"));
@@ -248,18 +190,45 @@ TEST_F(World, ARestartedWorkerHasItsTimeAgain) {
   set_state("1_1", State::kPending);
   disconnect("1_1");
   after(10 * options.join_timeout_ms);
-  seen.allocations[0].since_ms = now.wall_ms;
+  seen.allocations[0].since_ms = engine_ms();
   set_state("1_1", State::kRunning);
+  after(0);
   EXPECT_THAT(after(options.join_timeout_ms - 1).ends, IsEmpty());
   const Decision decision = after(1);
   EXPECT_THAT(decision.ends, SizeIs(1));
   EXPECT_THAT(text(decision), HasSubstr("has not come")) << "since this start";
 }
 
+TEST_F(World, HowOldATaskIsByTheEnginesClockDoesNotMatter) {
+  seen.slots_wanted = 1;
+  for (const std::int64_t ahead_ms : {-86'400'000, 86'400'000}) {
+    rebuild(options);
+    seen.allocations.clear();
+    allocate("1_1");
+    seen.allocations[0].since_ms += ahead_ms;
+    EXPECT_THAT(after(0).ends, IsEmpty());
+    EXPECT_THAT(after(options.join_timeout_ms - 1).ends, IsEmpty());
+    EXPECT_THAT(after(1).ends, SizeIs(1));
+  }
+}
+
+TEST_F(World, ASuspendedWorkerHasItsTimeWhenItGoesOn) {
+  seen.slots_wanted = 1;
+  work("1_1");
+  after(0);
+  set_state("1_1", State::kPending, "SUSPENDED");
+  disconnect("1_1");
+  EXPECT_THAT(after(10 * options.join_timeout_ms).ends, IsEmpty());
+  set_state("1_1", State::kRunning);
+  EXPECT_THAT(after(1'000).ends, IsEmpty()) << "it was started long ago";
+  connect("1_1");
+  EXPECT_THAT(after(options.join_timeout_ms).ends, IsEmpty());
+}
+
 TEST_F(World, WhatTheEngineForgotIsReplaced) {
   seen.slots_wanted = 1;
   after(0);
-  scaler.submitted(now, {"1_1"});
+  scaler.submitted({"1_1"});
   const Decision decision = after(5'000);
   EXPECT_THAT(text(decision), HasSubstr("1_1 is not known to the engine any more"));
   EXPECT_EQ(decision.submit, 0U);
@@ -283,7 +252,7 @@ TEST_F(World, WorkersOfForgottenAllocationsCount) {
 TEST_F(World, OneThatWorksAlthoughItWasForgottenAtOnceIsNoFailure) {
   seen.slots_wanted = 2;
   after(0);
-  scaler.submitted(now, {"1_1"});
+  scaler.submitted({"1_1"});
   connect("1_1");
   EXPECT_EQ(after(1'000).submit, 1U);
   EXPECT_EQ(scaler.status().forgotten, 1U);
@@ -299,83 +268,10 @@ TEST_F(World, AllocationsOfAnEarlierProcessAreOurs) {
 TEST_F(World, OneThatCameAndWentBetweenTwoLooksIsNoFailure) {
   seen.slots_wanted = 1;
   after(0);
-  scaler.submitted(now, {"1_1"});
+  scaler.submitted({"1_1"});
   allocate("1_1", State::kEnded);
   seen.allocations[0].ended_well = true;
   EXPECT_EQ(after(5'000).submit, 1U);
-}
-
-TEST_F(World, FailuresWaitTwiceAsLongEachTime) {
-  seen.slots_wanted = 1;
-  std::vector<Note> notes;
-  EXPECT_EQ(after(0).submit, 1U);
-  scaler.submit_failed(now, "no such partition", notes);
-  EXPECT_THAT(notes.at(0).text, HasSubstr("the next try is in 5s"));
-  EXPECT_EQ(after(options.backoff_first_ms - 1).submit, 0U);
-  EXPECT_THAT(describe(scaler.status(), options), HasSubstr("no such partition"));
-  EXPECT_EQ(after(1).submit, 1U);
-  scaler.submit_failed(now, "no such partition", notes);
-  EXPECT_EQ(after(2 * options.backoff_first_ms - 1).submit, 0U);
-  EXPECT_EQ(after(1).submit, 1U);
-}
-
-TEST_F(World, TooManyFailuresMakeAPauseAndThenATrial) {
-  seen.slots_wanted = 4;
-  std::vector<Note> notes;
-  for (std::uint32_t i = 0; i < options.failures_max; ++i) {
-    EXPECT_EQ(after(options.backoff_max_ms).submit, 4U);
-    scaler.submit_failed(now, "account expired", notes);
-  }
-  EXPECT_THAT(notes.back().text, HasSubstr("failure 5 in a row"));
-  EXPECT_EQ(after(options.pause_ms - 1).submit, 0U);
-  EXPECT_THAT(scaler.status().paused, HasSubstr("account expired"));
-  EXPECT_EQ(after(1).submit, 1U) << "a trial";
-  scaler.submit_failed(now, "account expired", notes);
-  EXPECT_EQ(after(options.pause_ms - 1).submit, 0U) << "paused again";
-  EXPECT_EQ(after(1).submit, 1U);
-  work("1_1");
-  EXPECT_EQ(after(1'000).submit, 3U) << "it came: all is well";
-}
-
-TEST_F(World, AnOperatorEndsThePause) {
-  seen.slots_wanted = 4;
-  std::vector<Note> notes;
-  for (std::uint32_t i = 0; i < options.failures_max; ++i) scaler.submit_failed(now, "x", notes);
-  EXPECT_EQ(after(1'000).submit, 0U);
-  scaler.resume();
-  EXPECT_EQ(after(1'000).submit, 4U);
-}
-
-TEST_F(World, WorkersThatEndAtOnceLeadToAPause) {
-  seen.slots_wanted = 4;
-  std::uint32_t round = 0;
-  std::uint32_t submitted = 0;
-  for (; scaler.status().paused_ms < options.pause_ms && round < 100; ++round) {
-    const Decision decision = after(options.backoff_max_ms / 2);
-    submitted += decision.submit > 0 ? 1 : 0;
-    seen.allocations.clear();
-    for (std::uint32_t i = 1; i <= decision.submit; ++i) {
-      const std::string id = std::to_string(round) + "_" + std::to_string(i);
-      scaler.submitted(now, {id});
-      allocate(id, State::kEnded);
-      seen.allocations.back().detail = "FAILED: NonZeroExitCode";
-    }
-  }
-  EXPECT_EQ(submitted, options.failures_max) << "a batch that fails is one failure";
-  EXPECT_THAT(scaler.status().paused, HasSubstr("ended (FAILED: NonZeroExitCode)"));
-  EXPECT_THAT(scaler.status().paused, HasSubstr("3 more"));
-}
-
-TEST_F(World, WhatTheEngineHoldsIsCancelledAndReplaced) {
-  seen.slots_wanted = 1;
-  allocate("1_1", State::kHeld);
-  seen.allocations[0].detail = "launch failed requeued held";
-  const Decision decision = carried_out_after(0);
-  EXPECT_THAT(ids(decision, How::kCancel), ElementsAre("1_1"));
-  EXPECT_THAT(text(decision), HasSubstr("launch failed requeued held"));
-  EXPECT_THAT(after(0).ends, IsEmpty()) << "asked once";
-  forget("1_1");
-  EXPECT_EQ(after(options.backoff_first_ms).submit, 1U);
 }
 
 TEST_F(World, WithoutTheEngineNothingIsDecided) {

@@ -3,6 +3,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 
 #include "client/scaler/slurm.h"
 
@@ -125,15 +130,65 @@ TEST(SlurmQueue, ErrorsAreErrorsWhateverTheExitCode) {
   EXPECT_THAT(error_of(R"({"errors": []})"), HasSubstr("no list of jobs"));
 }
 
+// Nothing may be decided by a list in which tasks are missing.
+TEST(SlurmQueue, TasksThatCannotBeReadAreAnError) {
+  const auto listed = [](const std::string& members) {
+    return error_of(R"({"errors": [], "jobs": [)" + job(members) + "]}");
+  };
+  EXPECT_EQ(listed(R"("job_state": "PENDING", "array_task_id": null,
+                      "array_task_string": "2,5,12,118-120,13...")"),
+            "squeue: the tasks of array 12 cannot be read: '2,5,12,118-120,13...'");
+  EXPECT_EQ(listed(R"("job_state": "PENDING")"),
+            "squeue: the tasks of array 12 cannot be read: ''");
+  EXPECT_EQ(listed(R"("job_state": "PENDING", "array_task_id": 3)"), "");
+}
+
+TEST(SlurmQueue, OddValuesAreAsIfTheyWereNotThere) {
+  const auto found = jobs(R"({"name": "fleet", "user_name": "alice", "job_state": "RUNNING",
+      "array_job_id": 12, "array_task_id": 1, "start_time": 9223372036854775807},
+      {"name": "fleet", "user_name": "alice", "job_state": "RUNNING",
+      "array_job_id": {"set": 1, "number": 12}, "array_task_id": 2, "start_time": -5},
+      {"name": "fleet", "user_name": "alice", "job_state": "RUNNING",
+      "array_job_id": 12, "array_task_id": 3, "start_time": -9223372036854775807})");
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(found[0].since_ms, 0);
+  EXPECT_EQ(found[1].id, "12_3");
+  EXPECT_EQ(found[1].since_ms, 0);
+}
+
 TEST(SlurmQueue, TaskNumbers) {
   EXPECT_THAT(parse_task_numbers("7"), ElementsAre(7));
   EXPECT_THAT(parse_task_numbers("5-9%2"), ElementsAre(5, 6, 7, 8, 9));
   EXPECT_THAT(parse_task_numbers("0-8:4,11"), ElementsAre(0, 4, 8, 11));
   EXPECT_THAT(parse_task_numbers("4294967295"), ElementsAre(4294967295U));
   for (const char* bad : {"", "x", "1-", "1,", "1;2", "9-5", "1-4:0", "0-4294967295",
-                          "1-2,0-999999", "99999999999"}) {
+                          "1-2,0-999999", "99999999999", "2,5,12,118-120,13...", "2,5,..."}) {
     EXPECT_THAT(parse_task_numbers(bad), IsEmpty()) << bad;
   }
+}
+
+// By default Slurm shortens the list of waiting tasks; so it does if that was asked for.
+TEST(Slurm, AsksForWholeListsOfTasks) {
+  const std::filesystem::path folder =
+      std::filesystem::path(::testing::TempDir()) / ("squeue-" + std::to_string(::getpid()));
+  std::filesystem::create_directories(folder);
+  {
+    std::ofstream script(folder / "squeue");
+    script << "#!/bin/sh\n"
+              "[ \"$(env | grep -c ^SLURM_BITSTR_LEN=)\" = 1 ] || exit 1\n"
+              "[ \"$SLURM_BITSTR_LEN\" = 0 ] || exit 1\n"
+              "echo '{\"errors\": [], \"jobs\": []}'\n";
+  }
+  std::filesystem::permissions(folder / "squeue", std::filesystem::perms::owner_all);
+  const std::string path = std::string(::getenv("PATH"));
+  ::setenv("PATH", (folder.string() + ":" + path).c_str(), 1);
+  SlurmOptions options;
+  options.environment = {"SLURM_BITSTR_LEN=64", "PATH=/usr/bin:/bin"};
+  const auto listed = Slurm(options).list();
+  ::setenv("PATH", path.c_str(), 1);
+  std::filesystem::remove_all(folder);
+  const auto* error = std::get_if<EngineError>(&listed);
+  EXPECT_EQ(error, nullptr) << error->text;
 }
 
 TEST(Slurm, NamesOfWorkersTellTheirTask) {

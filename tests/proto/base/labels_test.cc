@@ -37,5 +37,16 @@ TEST(Labels, SayWhatTheyShouldHaveBeen) {
   EXPECT_EQ(wrong("d=1", {{"a", "1"}, {"b", "1"}, {"c", "1"}}), "there are more than 3");
 }
 
+TEST(Labels, ManyAreReadAtOnce) {
+  const auto read = [](const std::vector<std::string>& texts) { return parse_labels(texts, 2); };
+  EXPECT_EQ(read({}), (std::variant<Labels, std::string>(Labels())));
+  EXPECT_EQ(std::get<Labels>(read({"os=linux", "gpu=a100"})),
+            (Labels{{"gpu", "a100"}, {"os", "linux"}}));
+  EXPECT_EQ(std::get<std::string>(read({"os=linux", "gpu", "x"})),
+            "'gpu': expected KEY=VALUE, such as gpu=a100");
+  EXPECT_EQ(std::get<std::string>(read({"a=1", "a=2"})), "'a' is given twice; a key has one value");
+  EXPECT_EQ(std::get<std::string>(read({"a=1", "b=1", "c=1"})), "there are more than 2");
+}
+
 }  // namespace
 }  // namespace puzzled

@@ -96,6 +96,10 @@ TEST_F(PathsTest, PrivateFoldersAreMadeAndChecked) {
   EXPECT_TRUE(ensure_private_folder(folder_ + "/link"));
 }
 
+TEST(Paths, TheFolderOfThisProgramHoldsIt) {
+  EXPECT_EQ(::access((program_folder() + "/proto_test").c_str(), X_OK), 0);
+}
+
 TEST(Paths, FoldersOfFiles) {
   EXPECT_EQ(folder_of("/a/b"), "/a");
   EXPECT_EQ(folder_of("/a"), "/");
