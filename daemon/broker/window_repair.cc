@@ -169,6 +169,8 @@ void Window::repair_counts(Job& job) {
 }
 
 void Window::repair_place(Job& job) {
+  // Without a worker it only decides what may be looked up, and is not kept up to date.
+  if (core_.queue.lane(job.place.lane).workers == 0) update_place(job);
   const Place before = job.place;
   update_place(job);
   const bool known = core_.queue.is_sound(job.place);

@@ -55,6 +55,51 @@ TEST(Slot, GradesAWrongClaimAndKeepsTheRightAnswer) {
   EXPECT_EQ(bishops::summarize(result.answer()), "5599888");
 }
 
+TEST(Slot, ResultsHaveKeysIfTheyAreWanted) {
+  SlotRunner runner;
+  const auto dispatch = make_dispatch("staircase", {{8, 6, false}});
+  EXPECT_EQ(runner.run(dispatch).results.at(0).key(), "");
+  const auto keyed = make_dispatch("staircase", {{8, 6, false}});
+  keyed->keys_wanted = true;
+  EXPECT_EQ(runner.run(keyed).results.at(0).key().size(), 16U);
+}
+
+TEST(Slot, EqualInstancesAreSolvedOnce) {
+  SlotRunner runner;
+  proto::Case wrong = bishops_case(8, 6);
+  bishops::encode_answer("\x01", *wrong.mutable_expected());
+  const auto dispatch = make_dispatch(
+      "staircase", {{8, 6, false}, {7, 6, false}, {8, 6, true}, {8, 6, false}, {7, 6, true}});
+  wire::append_case(wrong.SerializeAsString(), dispatch->cases);
+  ++dispatch->case_count;
+  dispatch->keys_wanted = true;
+  const Outcome outcome = runner.run(dispatch);
+  ASSERT_EQ(outcome.results.size(), 6U);
+  std::string cached;
+  for (const auto& [position, result] : outcome.results) {
+    cached += result.cached() ? '1' : '0';
+    EXPECT_TRUE(result.has_answer());
+  }
+  EXPECT_EQ(cached, "001111");
+  const proto::CaseResult& first = outcome.results.at(0);
+  for (const std::uint32_t same : {2U, 3U, 5U}) {
+    const proto::CaseResult& result = outcome.results.at(same);
+    EXPECT_EQ(result.key(), first.key());
+    EXPECT_EQ(result.answer(), first.answer());
+    EXPECT_EQ(result.time_us(), first.time_us()) << "what its equal took";
+    EXPECT_EQ(result.memory_bytes(), first.memory_bytes());
+  }
+  EXPECT_NE(outcome.results.at(1).key(), first.key());
+  EXPECT_EQ(first.verdict(), proto::SOLVED);
+  EXPECT_EQ(outcome.results.at(2).verdict(), proto::ACCEPTED);
+  EXPECT_EQ(outcome.results.at(5).verdict(), proto::WRONG_ANSWER) << "each claim is its own";
+  EXPECT_FALSE(outcome.results.at(5).message().empty());
+  // The next dispatch knows nothing of it.
+  const auto next = make_dispatch("staircase", {{8, 6, false}});
+  next->keys_wanted = true;
+  EXPECT_FALSE(runner.run(next).results.at(0).cached());
+}
+
 TEST(Slot, AnEmptyClaimIsAClaim) {
   SlotRunner runner;
   proto::Case c = bishops_case(2, 4);  // no way at all: the serialised answer has no bytes

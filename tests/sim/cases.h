@@ -22,6 +22,7 @@ struct CaseFacts {
   std::uint32_t number = 0;   // in its job, from 1
   Kind kind = Kind::kNormal;
   std::uint16_t work_ms = 0;
+  std::uint8_t twin = 0;  // cases with the same one have the same instance; 0: unlike any other
 };
 
 // A case as it travels; it says how long it is, so a list of cases can be cut.
@@ -30,14 +31,20 @@ CaseFacts read_case(std::string_view bytes);
 std::vector<std::string_view> split(std::string_view cases);
 
 Verdict right_verdict(std::string_view case_bytes);
+// What is to be solved: cases of the same instance have the same answer.
+std::string_view instance_of(std::string_view case_bytes);
+// By which its answer is found again.
+std::string key_of(std::string_view puzzle, std::string_view case_bytes);
+// Nobody can tell whether its claimed answer is right but a worker.
+bool has_wrong_claim(std::string_view case_bytes);
 std::uint64_t right_answer(std::string_view case_bytes);
 std::uint64_t lie_about(std::string_view case_bytes);  // what a broken solver answers
 
 [[nodiscard]] bool is_lie(std::string_view answer, std::string_view case_bytes);
 
-// Results as the Session carries them.
-void append_result(std::string& body, std::uint32_t position, std::string_view case_bytes,
-                   bool lies = false);
+// Results as the Session carries them. `key`: empty for none.
+void append_result(std::string& body, std::uint32_t position, std::string_view case_bytes, bool lies,
+                   const std::string& key);
 ResultSet read_results(const std::shared_ptr<const std::string>& body);
 
 }  // namespace puzzled::sim

@@ -30,6 +30,7 @@ Plan Plan::draw(Sim& sim, const Params& params, std::uint32_t tag, std::int64_t&
   plan.spec.limits.time_limit_us = 1'000 * static_cast<std::uint64_t>(params.time_limit_ms);
   if (params.mixed_fleet && sim.fleet.one_in(3)) plan.spec.require = {{"zone", "a"}};
   if (params.mixed_fleet && sim.fleet.one_in(3)) plan.spec.solver_version = "v1";
+  plan.spec.no_cache = params.twins && sim.fleet.one_in(10);
   plan.digest = wire::kEmptyDigest;
   const bool with_files = random.one_in(2);
   const auto cases = static_cast<std::uint64_t>(random.from_to(0, params.cases_max));
@@ -59,7 +60,13 @@ Plan Plan::draw(Sim& sim, const Params& params, std::uint32_t tag, std::int64_t&
         facts.kind = Kind::kPoison;
         facts.work_ms = static_cast<std::uint16_t>(random.from_to(0, params.poison_ms));
       }
-      list->bytes += make_case(facts, random.below(20));
+      constexpr std::uint64_t kTwins = 12;
+      if (params.twins && facts.kind == Kind::kNormal && sim.fleet.one_in(2)) {
+        facts.twin = static_cast<std::uint8_t>(1 + sim.fleet.below(kTwins));
+      }
+      const std::string bytes = make_case(facts, random.below(20));
+      chunk.keys += key_of(plan.spec.puzzle, bytes);
+      list->bytes += bytes;
       list->offsets.push_back(static_cast<std::uint32_t>(list->bytes.size()));
     }
     chunk.hash = random.bits();
@@ -148,7 +155,9 @@ void Client::again_later(std::uint64_t request) {
 Event Client::event_of(const Asked& asked, std::uint64_t request) const {
   const auto chunk_of = [&](ChunkNo no) {
     const Plan::Chunk& chunk = plan_.chunks.at(no);
-    return event::AddChunk{{}, request, plan_.request_id, no, chunk.files, chunk.cases, chunk.hash};
+    return event::AddChunk{{},           request,    plan_.request_id,
+                           no,           chunk.files, chunk.cases,
+                           chunk.hash,   keys_wanted_ ? chunk.keys : std::string()};
   };
   switch (asked.want) {
     case Want::kOpen:
@@ -197,6 +206,7 @@ void Client::receive(const FromDaemon& message) {
 
 void Client::on(const Asked&, const message::JobOpened& m) {
   job_ = m.job;
+  keys_wanted_ = m.keys_wanted;
   if (!opened_) next_ = m.next_chunk;
   opened_ = true;
   accepted_ = std::max(accepted_, m.next_chunk);
@@ -205,6 +215,7 @@ void Client::on(const Asked&, const message::JobOpened& m) {
 
 void Client::on(const Asked&, const message::ChunkAccepted& m) {
   accepted_ = std::max(accepted_, m.chunk_no + 1);
+  keys_wanted_ = m.keys_wanted;
 }
 
 void Client::on(const Asked&, const message::JobSealed&) { sealed_ = true; }

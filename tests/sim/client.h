@@ -18,6 +18,7 @@ struct Plan {  // of a job
   struct Chunk {
     ChunkCasesPtr cases;
     std::uint64_t hash = 0;
+    std::string keys;
     std::vector<FileEntry> files;
   };
   std::uint32_t tag = 0;
@@ -88,6 +89,7 @@ class Client : public Endpoint {
   ChunkNo accepted_ = 0;  // all below
   bool sealed_ = false;
   bool paused_ = false;
+  bool keys_wanted_ = true;
   bool cancels_ = false;
   bool ended_ = false;
 };

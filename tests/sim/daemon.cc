@@ -122,6 +122,7 @@ void Daemon::one_step(Event event) {
   mutant_.change(event, effects);
   oracle_.check_records(event, effects);
   oracle_.check_canaries(event, effects);
+  oracle_.check_answers(event, effects);
   carry_out(effects);
   oracle_.check_taken_back(event);
   if (mutant_.is(Mutation::kDispatchEarly) && effects.step > durable_step_ &&

@@ -85,6 +85,8 @@ void Mutant::change(Event& event) const {
     if (is(Mutation::kDrainIgnored) && drains) control->action = event::WorkerAction::kResume;
   } else if (auto* compared = std::get_if<event::ChunkCompared>(&event)) {
     compared->same = compared->same || is(Mutation::kOtherAccepted);
+  } else if (auto* loaded = std::get_if<event::ChunkLoaded>(&event)) {
+    find_answers(*loaded);
   } else if (auto* beat = std::get_if<event::WorkerHeartbeat>(&event)) {
     if (is(Mutation::kCreditLost)) beat->capacity = 0;
     if (is(Mutation::kCreditExceeded)) beat->capacity += 2;
@@ -139,6 +141,24 @@ void Mutant::answer_canary(event::WorkerResults& results) const {
     } else if (is(Mutation::kCanaryUnjust)) {
       result.answer = "another";
     }
+  }
+}
+
+// Answers that the store would not have given.
+void Mutant::find_answers(event::ChunkLoaded& loaded) const {
+  if (!loaded.look_up) return;
+  LookUp look_up = *loaded.look_up;
+  if (is(Mutation::kAnswerOfOtherVersion)) {
+    look_up.solver_version = look_up.solver_version == "v1" ? "v2" : "v1";
+  } else if (!is(Mutation::kAnswerUnproven)) {
+    return;
+  }
+  loaded.known.clear();
+  for (const KnownAnswer& known :
+       disk_.committed().known_answers(loaded.job, loaded.chunk_no, look_up,
+                                       is(Mutation::kAnswerUnproven))) {
+    const bool is_done = std::ranges::binary_search(loaded.done, known.index);
+    if (!is_done) loaded.known.push_back(known);
   }
 }
 

@@ -53,6 +53,9 @@ enum class Mutation : std::uint8_t {
   kDrainIgnored,
   kLabelsIgnored,
   kVersionIgnored,
+  // Reuse of answers.
+  kAnswerOfOtherVersion,
+  kAnswerUnproven,
 };
 
 struct MutationName {
@@ -96,6 +99,8 @@ inline constexpr auto kMutations = std::to_array<MutationName>({
     {Mutation::kDrainIgnored, "drain-ignored", "a drained worker gets no leases"},
     {Mutation::kLabelsIgnored, "labels-ignored", "a worker meets what a job requires"},
     {Mutation::kVersionIgnored, "version-ignored", "a pinned job gets no other solver version"},
+    {Mutation::kAnswerOfOtherVersion, "answer-of-other-version", "a known answer is of the version asked for"},
+    {Mutation::kAnswerUnproven, "answer-unproven", "and of nobody who may be wrong"},
 });
 
 std::optional<Mutation> find_mutation(std::string_view name);
@@ -118,6 +123,7 @@ class Mutant {
  private:
   void hurry(Effects& effects) const;
   void answer_canary(event::WorkerResults& results) const;
+  void find_answers(event::ChunkLoaded& loaded) const;
   void change_revision(const Event& event, Effects& effects) const;
   void let_through(const event::WorkerResults& results, Effects& effects) const;
 

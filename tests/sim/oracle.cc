@@ -27,6 +27,7 @@ void Oracle::daemon_started(Boot boot) {
   boot_ = boot;
   check_told();
   recover_canaries();
+  recover_answers();
   // What was taken back, but not yet on the disk, nobody knows any more.
   charged_.clear();
   for (const auto& [id, job] : disk_.committed().jobs) {

@@ -63,6 +63,8 @@ class Oracle {
   void before(const Event& event);
   void check_records(const Event& event, const Effects& effects);
   void check_canaries(const Event& event, const Effects& effects);
+  // After check_canaries().
+  void check_answers(const Event& event, const Effects& effects);
   void check_taken_back(const Event& event) const;
   void check_dispatches(const Effects& effects);
   // A message leaves the daemon.
@@ -143,6 +145,15 @@ class Oracle {
   void check_revised(const Effects& effects, const Bytes16& start_id);
   [[nodiscard]] bool lane_has_canaries(const std::string& lane) const;
 
+  // ---- Reuse of answers (oracle_answers.cc).
+  struct AnswerFacts {
+    std::uint64_t stretch = 0;  // that is to be proven first
+    bool is_proven = false;
+  };
+  void recover_answers();
+  void note_answers(const record::InsertResults& r);
+  void check_cached(const record::InsertCached& r);
+
   void check_results(const event::WorkerResults* event, const record::InsertResults& r);
   void check_quarantine(const record::InsertResults& r);
   void check_attempt(const record::InsertAttempt& r);
@@ -183,6 +194,7 @@ class Oracle {
   std::map<WorkerLane, std::uint64_t> canaries_out_;  // so many were sent
   std::map<std::uint64_t, StretchFacts> stretches_;   // not proven
   std::vector<Barred> barred_;
+  std::map<std::int64_t, AnswerFacts> answers_;  // by the result that has it
   bool is_new_ = false;                      // the worker that says Ready in this step
   std::set<JobId> unmarked_;                 // in this step
   std::map<JobId, std::uint64_t> versions_;  // of what is known of a job

@@ -223,6 +223,8 @@ void Oracle::check_forgotten(const record::ForgetStretch& r, const LeaseFacts* p
                          proven_by->lane == stretch.lane && stretch.mark < proven_by->canary->mark;
   if (unproven_runs() > params_.broker.unproven_runs_max) over = stretch.start_id;
   const bool is_over = over == stretch.start_id;  // all of a worker that is gone
+  require(is_proven || !r.proven, 0,
+          [] { return "answers count as proven, and no good canary came after them"; });
   require(is_proven || is_over || !lane_has_canaries(stretch.lane), 0,
           [] { return "results count as proven, and no good canary came after them"; });
   stretches_.erase(it);

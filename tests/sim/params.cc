@@ -48,6 +48,9 @@ Params Params::draw(Random& random, Random& fleet) {
   Params p;
   p.mixed_fleet = fleet.one_in(2);
   p.control_every_ms = maybe_every(fleet, 50, 3'000);
+  p.twins = fleet.percent(60);
+  p.broker.answer_cache = p.twins;
+  fleet.draw(p.broker.answer_cache_cost_us, 1, 20'000);
   draw_broker(random, p);
   draw_session(random, p);
   p.workers = random.from_to(1, 5);

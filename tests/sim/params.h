@@ -59,6 +59,8 @@ struct Params {
   bool mixed_fleet = false;
   std::int64_t control_every_ms = 0;  // the operator drains, resumes or removes workers
 
+  bool twins = false;  // instances come several times, in one job and in several
+
   // Within this time of the last fault all that was accepted is to be done.
   std::int64_t bound_ms = 0;
 

@@ -86,6 +86,7 @@ void Tables::add(const record::InsertChunk& r) {
   job.chunks.push_back({.first_case = r.first_case,
                         .cases = r.cases,
                         .hash = r.hash,
+                        .keys = r.keys,
                         .done = std::vector<bool>(r.cases->count()),
                         .done_count = 0,
                         .results = std::vector<std::vector<StoredResult>>(r.cases->count())});
@@ -133,7 +134,11 @@ void Tables::add(const record::InsertResults& r) {
     ++job.done_count;
     const CaseResult& result = r.results.results.at(row.index);
     chunk.results[index].push_back(
-        {.worker = r.worker, .verdict = result.verdict, .answer = std::string(result.answer)});
+        {.worker = r.worker,
+         .verdict = result.verdict,
+         .answer = std::string(result.answer),
+         .version = r.solver_version});
+    keep(r, result, source_of(r.job, chunk.results[index].size(), row.case_no));
     if (result.verdict == Verdict::kInternalError) continue;  // Oracle::check_quarantine
     const std::string_view bytes = case_bytes(*chunk.cases, static_cast<std::uint32_t>(index));
     std::uint64_t answer = 0;
@@ -181,6 +186,7 @@ void Tables::add(const record::ForgetStretch& r) {
   require(unproven.erase(r.stretch) == 1, 0, [&] {
     return "stretch " + std::to_string(r.stretch) + " is forgotten, but there is none";
   });
+  settle_answers(r.stretch, r.proven);
 }
 
 // The old result stays, the case is open again.
@@ -211,6 +217,7 @@ void Tables::add(const record::ReviseResults& r) {
   }
   rows.erase(row);
   if (rows.empty()) unproven.erase(r.stretch);
+  settle_answers(r.stretch, false);
 }
 
 void Tables::add(const record::ReopenJob& r) {
@@ -298,13 +305,15 @@ Recovery Tables::recover() const {
       r.open_chunks.push_back({.chunk_no = no,
                                .first_case = chunk.first_case,
                                .case_count = chunk.cases->count(),
-                               .done_count = chunk.done_count});
+                               .done_count = chunk.done_count,
+                               .keyed = !chunk.keys.empty()});
     }
     for (const RecoveredAttempt& attempt : job.attempts) {
       if (!job.is_done(attempt.case_no)) r.attempts.push_back(attempt);
     }
   }
   recover_canaries(recovery);
+  recover_answers(recovery);
   return recovery;
 }
 
@@ -316,6 +325,8 @@ event::ChunkLoaded Tables::load(const LoadChunk& load) const {
           [&] { return "a chunk of " + name(load.job) + " is read that is not stored"; });
   const ChunkRow& chunk = job->chunks[load.chunk_no];
   loaded.cases = chunk.cases;
+  loaded.look_up = load.look_up;
+  if (load.look_up) loaded.known = known_answers(load.job, load.chunk_no, *load.look_up);
   if (!load.with_done) return loaded;
   for (std::uint32_t i = 0; i < chunk.done.size(); ++i) {
     if (chunk.done[i]) loaded.done.push_back(i);

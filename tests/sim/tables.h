@@ -19,12 +19,24 @@ struct StoredResult {  // of one generation of a case
   WorkerNo worker;
   Verdict verdict = Verdict::kInternalError;
   std::string answer;
+  std::string version = {};  // of the solver
 };
+
+// An answer that can be found again (daemon/store/answer_table.h).
+struct AnswerRow {
+  std::uint64_t id = 0;
+  std::int64_t source = 0;  // of the result
+  std::int64_t proof = 0;
+};
+
+// The number of a result, from the first generation's 1.
+std::int64_t source_of(JobId job, std::uint64_t generation, CaseNo case_no);
 
 struct ChunkRow {
   CaseNo first_case;
   ChunkCasesPtr cases;
   std::uint64_t hash = 0;
+  std::string keys;
   std::vector<bool> done;
   std::uint32_t done_count = 0;
   // By case, then by generation. Of a case that is open again the last one is not its result.
@@ -69,6 +81,9 @@ class Tables {
   std::map<WorkerNo, Bytes16> workers;
   std::map<std::uint64_t, std::vector<UnprovenRow>> unproven;  // by stretch
   std::deque<Barred> barred;
+  std::map<std::pair<std::string, std::string>, AnswerRow> answers;  // by key and version
+  std::uint64_t last_answer = 0;
+  std::uint64_t answers_forgotten = 0;
 
   void apply(const Record& record);  // throws Violation
   [[nodiscard]] const JobRow* find(JobId job) const;
@@ -76,6 +91,12 @@ class Tables {
   // As daemon/store/recovery.cc reads it. The boot number is raised by the caller.
   [[nodiscard]] Recovery recover() const;
   [[nodiscard]] event::ChunkLoaded load(const LoadChunk& load) const;
+  // Of the open cases of a chunk. `trusting`: whoever gave them.
+  [[nodiscard]] std::vector<KnownAnswer> known_answers(JobId job, ChunkNo chunk_no,
+                                                       const LookUp& look_up,
+                                                       bool trusting = false) const;
+  // The result of that number, and the case it is of.
+  [[nodiscard]] const StoredResult& result(std::int64_t source, std::string_view& bytes) const;
   [[nodiscard]] event::CanariesLoaded load_canaries(const LoadCanaries& load) const;
   [[nodiscard]] event::ChunkCompared compare(const CompareChunk& compare) const;
 
@@ -88,15 +109,22 @@ class Tables {
   void add(const record::FinishJob& r);
   void add(const record::InsertWorker& r);
   void add(const record::InsertResults& r);
+  void add(const record::InsertCached& r);
   void add(const record::InsertAttempt& r);
   void add(const record::RetractAttempt& r);
   void add(const record::MarkCanary& r);
   void add(const record::ForgetStretch& r);
   void add(const record::ReviseResults& r);
   void add(const record::ReopenJob& r);
-  void add(const record::BarWorker& r) { barred.push_back(r.barred); }
+  void add(const record::BarWorker& r) {
+    barred.push_back(r.barred);
+    answers_forgotten = last_answer;
+  }
   void add(const record::AdmitWorker& r);
   void recover_canaries(Recovery& recovery) const;
+  void recover_answers(Recovery& recovery) const;
+  void settle_answers(std::uint64_t stretch, bool proven);
+  void keep(const record::InsertResults& r, const CaseResult& result, std::int64_t source);
 
   std::map<Bytes16, JobId> by_request_;
 };

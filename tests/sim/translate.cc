@@ -79,6 +79,7 @@ host::Event to_session(const message::Dispatch& m) {
   dispatch->puzzle = m.spec->puzzle;
   dispatch->solver = m.spec->solver;
   dispatch->alone = m.alone;
+  dispatch->keys_wanted = m.keys_wanted;
   for (const message::Slice& slice : m.slices) {
     const auto& offsets = slice.cases->offsets;
     const std::uint32_t begin = offsets[slice.first];

@@ -44,7 +44,9 @@ void Worker::late(host::SlotNo number) {
 
 void Worker::solved(host::SlotNo number) {
   Slot& slot = slots_[number];
-  append_result(slot.results, slot.next, slot.cases[slot.next], lies_ && sim_.random.one_in(2));
+  const std::string_view bytes = slot.cases[slot.next];
+  append_result(slot.results, slot.next, bytes, lies_ && sim_.random.one_in(2),
+                slot.dispatch->keys_wanted ? key_of(slot.dispatch->puzzle, bytes) : std::string());
   slot.busy_us += 1'000 * read_case(slot.cases[slot.next]).work_ms;
   ++slot.next;
   if (slot.next == slot.end) return hand_over(number, true);
