@@ -13,7 +13,8 @@ CREATE TABLE meta (
   answers_forgotten INTEGER NOT NULL DEFAULT 0  -- those up to this id count only if proven
 ) STRICT;
 -- 2440587.5 is the Julian day of 1970-01-01.
-INSERT INTO meta VALUES (1, 0, CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER));
+INSERT INTO meta (id, boot, created_ms)
+VALUES (1, 0, CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER));
 
 CREATE TABLE jobs (
   job                INTEGER PRIMARY KEY,

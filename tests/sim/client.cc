@@ -60,7 +60,7 @@ Plan Plan::draw(Sim& sim, const Params& params, std::uint32_t tag, std::int64_t&
         facts.kind = Kind::kPoison;
         facts.work_ms = static_cast<std::uint16_t>(random.from_to(0, params.poison_ms));
       }
-      constexpr std::uint64_t kTwins = 12;
+      constexpr std::uint64_t kTwins = 8;
       if (params.twins && facts.kind == Kind::kNormal && sim.fleet.one_in(2)) {
         facts.twin = static_cast<std::uint8_t>(1 + sim.fleet.below(kTwins));
       }

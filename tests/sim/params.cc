@@ -50,7 +50,8 @@ Params Params::draw(Random& random, Random& fleet) {
   p.control_every_ms = maybe_every(fleet, 50, 3'000);
   p.twins = fleet.percent(60);
   p.broker.answer_cache = p.twins;
-  fleet.draw(p.broker.answer_cache_cost_us, 1, 20'000);
+  p.broker.answer_cache_cost_us = 0;
+  if (fleet.one_in(3)) fleet.draw(p.broker.answer_cache_cost_us, 1, 20'000);
   draw_broker(random, p);
   draw_session(random, p);
   p.workers = random.from_to(1, 5);
@@ -119,6 +120,7 @@ Params Params::draw(Random& random, Random& fleet) {
   p.bound_ms = 2 * deadline_ms + 2 * static_cast<std::int64_t>(p.broker.upload_expiry_ms) +
                8 * (deaths + 4) * round_ms + 4 * p.clients * p.cases_max * (p.work_ms + 20) +
                p.jobs_spread_ms + 60'000;
+  if (p.twins) p.bound_ms += 4'000;
   // Results may be taken back once more from every worker, and it waits to be let in again.
   if (p.mark_every_ms > 0) p.bound_ms += (p.workers + 1) * (p.bound_ms / 4 + p.admit_ms);
   return p;

@@ -135,7 +135,11 @@ void World::stop_faults() {
 
 void World::start_clients() {
   for (const auto& client : clients_) {
-    sim_.after(sim_.random.from_to(0, params_.jobs_spread_ms), [&client] { client->start(); });
+    // Who comes later may find answers of those before.
+    const std::int64_t later_ms =
+        params_.twins && sim_.fleet.one_in(2) ? sim_.fleet.scale_from_to(1, 4'000) : 0;
+    sim_.after(later_ms + sim_.random.from_to(0, params_.jobs_spread_ms),
+               [&client] { client->start(); });
     if (!sim_.random.one_in(6)) continue;
     sim_.after(sim_.random.scale_from_to(10, 4'000), [&client] { client->cancel(); });
   }
