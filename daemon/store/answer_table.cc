@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kUnwatched = 0;  // values of `proof`
 constexpr std::int64_t kProven = -1;
-// Beside twice what was added: so fast the table becomes smaller when its limit was lowered.
+// Beside as many as were added: so fast the table becomes smaller when its limit was lowered.
 constexpr std::int64_t kEvictedAtOnce = 1'000;
 constexpr std::string_view kNoKey{"\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", kAnswerKeyBytes};
 
@@ -112,7 +112,7 @@ void AnswerTable::insert_keys(const record::InsertChunk& record) {
 
 void AnswerTable::trim() {
   read_ends();
-  const auto most = kEvictedAtOnce + 2 * static_cast<std::int64_t>(added_);
+  const auto most = kEvictedAtOnce + static_cast<std::int64_t>(added_);
   added_ = 0;
   const std::int64_t over = last_ - first_ + 1 - static_cast<std::int64_t>(answers_max_);
   if (over <= 0) return;

@@ -1,4 +1,4 @@
-// The product's puzzles with one solver added, linked instead of workers/puzzles/registry.cc.
+// Puzzles of the product with a solver added to each, linked instead of workers/puzzles/registry.cc.
 #pragma once
 
 namespace puzzled::bench {
@@ -7,5 +7,10 @@ namespace puzzled::bench {
 // program takes for one (50 us on the machine on which the goals were set).
 inline constexpr const char* kSlowSolver = "slow";
 inline constexpr int kSlowdown = 8;
+
+// Solves a duel game so often that one of 20 cells costs about as much as one of 4,000: more than
+// what makes reuse of answers worth it.
+inline constexpr const char* kSlowDuelSolver = "slow";
+inline constexpr int kDuelSlowdown = 250;
 
 }  // namespace puzzled::bench

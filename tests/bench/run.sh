@@ -10,7 +10,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 figures=(cc_x duel_x shuttle_x draughts_x bishops_ms w2_rate w2_vs_sqlite overhead_us w1_ratio
   w1_slow_ratio latency_p50_ms latency_p99_ms page_ms restart_s backlog_rss_mib fleet_cpu_x
-  curve_ratio reconnect_s)
+  curve_ratio reconnect_s regrade_rate regrade_x)
 
 quick=() json= markdown= published= build=
 while [ $# -gt 0 ]; do
@@ -56,7 +56,7 @@ fi
     "load at the start $(cut -d' ' -f1-3 /proc/loadavg)," \
     "commit $(git -C "$root" rev-parse --short HEAD 2>/dev/null || echo unknown)."
   "$build/bin/bench_solvers" "${quick[@]}" --figures "$work/figures" "${with_published[@]}"
-  for part in throughput latency broker_core backlog pages shards cluster reconnect; do
+  for part in throughput reuse latency broker_core backlog pages shards cluster reconnect; do
     "$build/bin/bench_$part" "${quick[@]}" --figures "$work/figures"
   done
   echo

@@ -131,8 +131,10 @@ TEST_F(ReuseTest, CheapCasesAreNotLookedUp) {
   t.results(1, 1, range(0, 10));  // a millisecond each
   open(2);
   EXPECT_TRUE(keys_wanted());
+  t.open(3);
+  t.add(3, 0, 1'000);
   for (std::uint64_t lease = 2; lease < 12; ++lease) {
-    t.submit(static_cast<std::uint8_t>(lease), 100);
+    ASSERT_GT(t.dispatched(), 0U);
     t.step(event::WorkerResults{PeerId{1}, Boot{1}, LeaseId{lease}, 1, 0,
                                 make_results(range(0, t.dispatched())), t.dispatched(), 1});
   }
@@ -227,7 +229,8 @@ TEST_F(EmptyStoreTest, NothingIsLookedUpWhereNothingIsKept) {
   t.ready(1, 1);
   open(1);
   EXPECT_FALSE(keys_wanted());
-  t.submit(2, 1);
+  t.open(2);
+  t.add(2, 0, 1);
   EXPECT_TRUE(t.sent_now<message::Dispatch>().at(0).keys_wanted) << "so that there will be some";
   t.results(1, 1, {0});
   open(3);
