@@ -52,12 +52,11 @@ const std::vector<Column>& job_columns() {
 std::vector<Column> status_columns() {
   std::vector<Column> columns = job_columns();
   constexpr std::string_view kHeadings[] = {
-      "job",          "name",       "puzzle",       "solver",      "state",
-      "cases",        "done",       "running",      "files",       "chunks",
-      "priority",     "time limit", "memory limit", "created",     "complete",
-      "finished",     "verdicts",   "cancelled",    "waiting for", "",
-      "only version", "requires",   "versions",     "canary",      "revised",
-      "cached",       "no cache"};
+      "job",          "name",    "puzzle",       "solver",   "state",    "cases",
+      "done",         "running", "files",        "chunks",   "priority", "time limit",
+      "memory limit", "created", "complete",     "finished", "verdicts", "cancelled",
+      "waiting for",  "",        "only version", "requires", "versions", "canary",
+      "revised",      "cached",  "no cache"};
   for (std::size_t i = 0; i < columns.size(); ++i) columns[i].heading = kHeadings[i];
   return columns;
 }

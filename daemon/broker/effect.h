@@ -128,11 +128,12 @@ struct AdmitWorker {  // none of that name or host is barred any more
 
 }  // namespace record
 
-using Record = std::variant<record::InsertJob, record::InsertChunk, record::SealJob,
-                            record::CancelJob, record::FinishJob, record::InsertWorker,
-                            record::InsertResults, record::InsertCached, record::InsertAttempt, record::RetractAttempt,
-                            record::MarkCanary, record::ForgetStretch, record::ReviseResults,
-                            record::ReopenJob, record::BarWorker, record::AdmitWorker>;
+using Record =
+    std::variant<record::InsertJob, record::InsertChunk, record::SealJob, record::CancelJob,
+                 record::FinishJob, record::InsertWorker, record::InsertResults,
+                 record::InsertCached, record::InsertAttempt, record::RetractAttempt,
+                 record::MarkCanary, record::ForgetStretch, record::ReviseResults,
+                 record::ReopenJob, record::BarWorker, record::AdmitWorker>;
 
 // ---- Messages to peers.
 namespace message {
@@ -271,8 +272,8 @@ struct LoadChunk {
   ChunkNo chunk_no = 0;
   CaseNo first_case;
   std::uint32_t case_count = 0;
-  bool with_done = false;  // false: none has a result, ChunkLoaded::done will be empty
-  std::uint64_t ask = 0;   // comes back with the answer
+  bool with_done = false;              // false: none has a result, ChunkLoaded::done will be empty
+  std::uint64_t ask = 0;               // comes back with the answer
   std::optional<LookUp> look_up = {};  // nullopt: no answers are looked up
 };
 

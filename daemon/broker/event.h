@@ -157,10 +157,10 @@ struct ChunkLoaded {  // answers LoadChunk
   JobId job;
   ChunkNo chunk_no = 0;
   ChunkCasesPtr cases;
-  std::vector<std::uint32_t> done;  // positions in the chunk that have a result, ascending
-  std::uint64_t ask = 0;            // of the question
-  std::optional<LookUp> look_up = {};       // as it was asked
-  std::vector<KnownAnswer> known = {};      // of the others, ascending
+  std::vector<std::uint32_t> done;      // positions in the chunk that have a result, ascending
+  std::uint64_t ask = 0;                // of the question
+  std::optional<LookUp> look_up = {};   // as it was asked
+  std::vector<KnownAnswer> known = {};  // of the others, ascending
 };
 struct ChunkCompared {  // answers CompareChunk
   PeerId peer;

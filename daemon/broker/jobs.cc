@@ -94,13 +94,13 @@ void Jobs::open_job(event::OpenJob&& request) {
                                       .request_id = job.request_id,
                                       .spec = job.spec,
                                       .created_ms = core_.step.wall_ms()});
-  core_.step.reply_when_durable(request.peer, message::JobOpened{.request = request.request,
-                                                                 .job = job.id,
-                                                                 .next_chunk = 0,
-                                                                 .digest = job.digest,
-                                                                 .sealed = false,
-                                                                 .keys_wanted =
-                                                                     core_.reuse->looks_up(job)});
+  core_.step.reply_when_durable(request.peer,
+                                message::JobOpened{.request = request.request,
+                                                   .job = job.id,
+                                                   .next_chunk = 0,
+                                                   .digest = job.digest,
+                                                   .sealed = false,
+                                                   .keys_wanted = core_.reuse->looks_up(job)});
 }
 
 Job& Jobs::create(const event::OpenJob& request, LaneNo lane) {

@@ -42,8 +42,8 @@ struct Turn {
 struct Place {
   LaneNo lane = 0;
   Turn turn;
-  bool ready = false;   // has cases in memory that may be dispatched
-  bool hungry = false;  // has cases in the store that it would like to have in memory
+  bool ready = false;    // has cases in memory that may be dispatched
+  bool hungry = false;   // has cases in the store that it would like to have in memory
   bool curious = false;  // and wants to know whether their answers are known, workers or not
 };
 

@@ -18,8 +18,8 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // The run of digits that `text` begins with, without leading zeros. It is taken off.
 std::string_view take_number(std::string_view& text) {
-  const auto end = static_cast<std::size_t>(
-      std::ranges::find_if_not(text, is_digit) - text.begin());
+  const auto end =
+      static_cast<std::size_t>(std::ranges::find_if_not(text, is_digit) - text.begin());
   std::string_view number = text.substr(0, end);
   text.remove_prefix(end);
   number.remove_prefix(std::min(number.find_first_not_of('0'), number.size()));
@@ -60,9 +60,7 @@ void Reuse::recover(const Recovery& recovery) {
   }
 }
 
-void Reuse::offered(LaneNo lane, const std::string& version) {
-  ++versions_[lane].offered[version];
-}
+void Reuse::offered(LaneNo lane, const std::string& version) { ++versions_[lane].offered[version]; }
 
 void Reuse::withdrawn(LaneNo lane, const std::string& version) {
   Versions& versions = versions_.at(lane);

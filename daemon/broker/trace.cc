@@ -17,10 +17,6 @@ class Line {
     put(value);
     return *this;
   }
-  template <class Element>  // nothing if there are none
-  Line& list(std::string_view name, const std::vector<Element>& elements) {
-    return elements.empty() ? *this : add(name, elements);
-  }
   Line& flag(std::string_view name, bool is_set) {
     if (is_set) out_ << ' ' << name;
     return *this;
@@ -73,9 +69,6 @@ class Line {
     out_ << result.position << ':' << verdict_short_name(result.verdict);
   }
   void put(const record::ResultRow& row) { out_ << row.case_no.value; }
-  void put(const KnownAnswer& known) {
-    out_ << known.index << ':' << verdict_short_name(known.verdict);
-  }
   template <class Element>
   void put(const std::vector<Element>& list) {
     out_ << '[';
@@ -204,7 +197,7 @@ std::string line(const event::ChunkLoaded& e) {
       .add("chunk", e.chunk_no)
       .add("cases", e.cases)
       .add("done", e.done)
-      .list("known", e.known)
+      .flag("known", !e.known.empty())
       .str();
 }
 std::string line(const event::ChunkCompared& e) {
@@ -272,7 +265,8 @@ std::string line(const record::InsertResults& r) {
   return out.str();
 }
 std::string line(const record::InsertCached& r) {
-  return Line("InsertCached").add("job", r.job).add("chunk", r.chunk_no).list("known", r.answers).str();
+  const Line line = Line("InsertCached").add("job", r.job).add("chunk", r.chunk_no);
+  return line.str() + " cases=" + std::to_string(r.answers.size());
 }
 std::string line(const record::InsertAttempt& r) {
   return Line("InsertAttempt")

@@ -129,15 +129,15 @@ struct KnownResult {
 // What the store is asked about the cases of a chunk, and gives back with what it has found.
 struct LookUp {
   std::string solver_version;
-  Limits limits;              // of the job: what needed more is not known
-  bool proven_only = false;   // only answers that a good canary has proven
-  std::uint64_t trust = 0;    // Canaries::trust() at the question
+  Limits limits;             // of the job: what needed more is not known
+  bool proven_only = false;  // only answers that a good canary has proven
+  std::uint64_t trust = 0;   // Canaries::trust() at the question
 };
 // A case whose answer is known.
 struct KnownAnswer {
-  std::uint32_t index = 0;  // in its chunk
+  std::uint32_t index = 0;             // in its chunk
   Verdict verdict = Verdict::kSolved;  // SOLVED, or ACCEPTED if just that is claimed
-  std::int64_t source = 0;  // the result that it was taken from, a number of the store's
+  std::int64_t source = 0;             // the result that it was taken from, a number of the store's
 };
 
 // A worker that failed a canary. Workers of its host are refused as long as they come with the same

@@ -63,8 +63,7 @@ void Window::remove(Job& job, OpenChunk& chunk) {
   if (!job.window.empty()) victims_.insert(victim(job));
 }
 
-void Window::accept(Job& job, PeerId uploader, CaseNo first_case, ChunkCasesPtr cases,
-                    bool keyed) {
+void Window::accept(Job& job, PeerId uploader, CaseNo first_case, ChunkCasesPtr cases, bool keyed) {
   const ChunkNo chunk_no = job.chunk_count;
   undurable_.push_back({core_.step.recording_number(), job.id, chunk_no, uploader});
   ++unacknowledged_[uploader];

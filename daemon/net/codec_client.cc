@@ -226,9 +226,7 @@ Checked<Event> decode(const proto::CancelJob& in, const CodecOptions&) {
 
 Checked<Event> decode(const proto::WaitJob& in, const CodecOptions&) {
   if (auto error = check_job(in.job())) return *error;
-  event::WaitJob out;
-  out.job = {in.job()};
-  return out;
+  return event::WaitJob{{}, 0, {in.job()}};
 }
 
 Checked<Event> decode(const proto::MarkCanary& in, const CodecOptions&) {

@@ -81,8 +81,7 @@ void add_cases(Text& text, const Metrics& metrics) {
     text.sample(fmt::format("verdict={}", in_quotes(kVerdictNames[verdict])),
                 commits.results[verdict]);
   }
-  text.counter("puzzled_cached_results_total", "Of them, answers that were known.",
-               commits.cached);
+  text.counter("puzzled_cached_results_total", "Of them, answers that were known.", commits.cached);
   text.counter("puzzled_answer_cache_hits_total", "Cases whose answer was looked up and found.",
                commits.known_answers);
   text.counter("puzzled_answer_cache_misses_total", "Cases whose answer was looked up in vain.",

@@ -1,5 +1,7 @@
 #include "daemon/store/answer_table.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <optional>
@@ -39,8 +41,8 @@ AnswerTable::AnswerTable(sqlite::Connection& c, std::uint64_t bytes_max)
             "FROM answers a JOIN results r ON r.id = a.result "
             "WHERE a.key = ? AND a.solver_version = ?"),
       present_(c, "SELECT id, proof FROM answers WHERE key = ? AND solver_version = ?"),
-      insert_(c,
-              "INSERT INTO answers (id, key, solver_version, result, proof) VALUES (?, ?, ?, ?, ?)"),
+      insert_(
+          c, "INSERT INTO answers (id, key, solver_version, result, proof) VALUES (?, ?, ?, ?, ?)"),
       remove_(c, "DELETE FROM answers WHERE id = ?"),
       prove_(c, "UPDATE answers SET proof = -1 WHERE proof = ? AND proof > 0"),
       forget_stretch_(c, "DELETE FROM answers WHERE proof = ? AND proof > 0"),
@@ -50,7 +52,12 @@ AnswerTable::AnswerTable(sqlite::Connection& c, std::uint64_t bytes_max)
             "SELECT (SELECT min(id) FROM answers), (SELECT max(id) FROM answers), "
             "answers_forgotten FROM meta"),
       insert_keys_(c, "INSERT INTO chunk_keys (id, keys) VALUES (?, ?)"),
-      keys_(c, "SELECT keys FROM chunk_keys WHERE id = ?") {
+      keys_(c, "SELECT keys FROM chunk_keys WHERE id = ?"),
+      copy_(c,
+            "INSERT INTO results (id, verdict, time_us, memory_bytes, attempt, worker, "
+            "solver_version, graded_ms, answer, cached) SELECT ?1, ?2, time_us, memory_bytes, 1, "
+            "worker, solver_version, ?3, answer, 1 FROM results "
+            "WHERE id = ?4 AND solver_version = ?5 RETURNING 1") {
   read_ends();
 }
 
@@ -110,6 +117,23 @@ void AnswerTable::insert_keys(const record::InsertChunk& record) {
   insert_keys_.run(keys::chunk(record.job, record.chunk_no), sqlite::Blob{record.keys});
 }
 
+void AnswerTable::insert(const record::InsertCached& record, std::int64_t version,
+                         Progress& progress) {
+  Progress::Chunk& chunk = progress.chunk(record.job, record.chunk_no);
+  for (const KnownAnswer& known : record.answers) {
+    const CaseNo case_no{record.first_case.value + known.index};
+    progress.add(record.job, chunk, case_no, known.verdict, true);
+    const sqlite::ResetAtEnd reset(copy_);
+    copy_.bind(keys::result(record.job, case_no.value, chunk.generation(case_no)),
+               static_cast<int>(known.verdict), record.graded_ms, known.source, version);
+    if (!copy_.step()) {
+      throw sqlite::corrupt(
+          fmt::format("the result that the answer of case {} of job {} was found in is missing",
+                      case_no.value, record.job.value));
+    }
+  }
+}
+
 void AnswerTable::trim() {
   read_ends();
   const auto most = kEvictedAtOnce + static_cast<std::int64_t>(added_);
@@ -145,9 +169,9 @@ std::vector<KnownAnswer> AnswerTable::look_up(const LoadChunk& load, const Chunk
     find_.bind(sqlite::Blob{key}, version);
     if (!find_.step()) continue;
     KnownAnswer known{.index = i};
-    const std::string_view entry = std::string_view(cases.bytes)
-                                       .substr(cases.offsets[i],
-                                               cases.offsets[i + 1] - cases.offsets[i]);
+    const std::string_view entry =
+        std::string_view(cases.bytes)
+            .substr(cases.offsets[i], cases.offsets[i + 1] - cases.offsets[i]);
     if (fits(*load.look_up, entry, known)) found.push_back(known);
   }
   return found;

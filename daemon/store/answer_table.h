@@ -9,6 +9,7 @@
 
 #include "daemon/broker/effect.h"
 #include "daemon/broker/event.h"
+#include "daemon/store/progress.h"
 #include "daemon/store/sqlite.h"
 
 namespace puzzled {
@@ -30,6 +31,8 @@ class AnswerTable {
   void forget_unproven();
   void forget(const record::ReviseResults& record);
   void insert_keys(const record::InsertChunk& record);
+  // Copies the results that the answers were found in. `version`: that of the record.
+  void insert(const record::InsertCached& record, std::int64_t version, Progress& progress);
   // Before the commit: the oldest over the limit go, only so many at a time.
   void trim();
   void rolled_back() { is_read_ = false; }
@@ -57,7 +60,9 @@ class AnswerTable {
   sqlite::Statement ends_;
   sqlite::Statement insert_keys_;
   sqlite::Statement keys_;
-  // Ids of the first and the last. What lies between and was removed counts, until it is the oldest.
+  sqlite::Statement copy_;
+  // Ids of the first and the last. What lies between and was removed counts, until it is the
+  // oldest.
   bool is_read_ = false;
   std::int64_t first_ = 1;
   std::int64_t last_ = 0;

@@ -25,14 +25,7 @@ using Counts = std::array<std::uint64_t, kVerdictCount>;
 constexpr int kIntegrityLinesMax = 20;
 constexpr std::uint64_t kStraysCounted = 1'000;
 
-enum Part : std::uint64_t {
-  kPartFile,
-  kPartJobs,
-  kPartAttempts,
-  kPartUnproven,
-  kPartAnswers,
-  kPartEnd
-};
+enum Part : std::uint64_t { kPartFile, kPartJobs, kPartAttempts, kPartProofs, kPartEnd };
 
 struct Cursor {
   std::uint64_t part = kPartFile;
@@ -51,8 +44,8 @@ struct Cursor {
   void each(const Visit& visit) {
     for (std::uint64_t* number :
          {&part, &in_job, &at.job.value, &at.chunk_no, &at.next_case, &at.next_file, &at.file_cases,
-          &at.digest, &at.revised, &at.cached, &revised_before, &cached_before, &chunks_done, &attempt,
-          &stretch, &answer}) {
+          &at.digest, &at.revised, &at.cached, &revised_before, &cached_before, &chunks_done,
+          &attempt, &stretch, &answer}) {
       visit(*number);
     }
     for (std::uint64_t& number : at.verdicts) visit(number);
@@ -102,7 +95,8 @@ std::string jobs_sql(const char* condition) {
       "SELECT j.job, j.chunk_count, j.case_count, j.file_count, j.digest, j.sealed_ms IS NOT NULL, "
       "j.cancelled_ms IS NOT NULL, j.finished_ms IS NOT NULL, length(j.request_id) = 16, "
       "j.revised, coalesce(t.done, 0), {0}, (SELECT coalesce(sum(v.cases), 0) FROM job_versions v "
-      "WHERE v.job = j.job), coalesce(t.cached, 0) FROM jobs j LEFT JOIN totals t ON t.id = j.job << 7 | {1} {2}",
+      "WHERE v.job = j.job), coalesce(t.cached, 0) FROM jobs j LEFT JOIN totals t ON t.id = j.job "
+      "<< 7 | {1} {2}",
       kCountedColumns, keys::kFirstGeneration, condition);
 }
 
@@ -210,14 +204,12 @@ bool Checker::Impl::advance(Cursor& cursor) {
     advance_jobs(cursor);
   } else if (cursor.part == kPartAttempts) {
     if (!statements->row_checker.check_attempts(cursor.attempt, page.findings)) {
-      cursor.part = kPartUnproven;
+      cursor.part = kPartProofs;
     }
-  } else if (cursor.part == kPartUnproven) {
-    if (!statements->row_checker.check_unproven(cursor.stretch, page.findings)) {
-      cursor.part = kPartAnswers;
-    }
-  } else if (cursor.part == kPartAnswers) {
-    if (!statements->row_checker.check_answers(cursor.answer, page.findings)) {
+  } else if (cursor.part == kPartProofs) {
+    RowChecker& rows = statements->row_checker;
+    if (!rows.check_unproven(cursor.stretch, page.findings) &&
+        !rows.check_answers(cursor.answer, page.findings)) {
       cursor.part = kPartEnd;
     }
   }
@@ -426,10 +418,12 @@ void Checker::Impl::check_strays_before(JobId previous, JobId job) {
 
 void Checker::Impl::check_strays_after(const JobFacts& job) {
   const std::array<std::int64_t, kKeyedTables.size()> first = {
-      keys::chunk(job.job, 0),  keys::chunk(job.job, 0),    keys::chunk(job.job, 0),
-      keys::file(job.job, 1),   keys::progress(job.job, 0), keys::totals(job.job),   keys::result(job.job, 1)};
+      keys::chunk(job.job, 0), keys::chunk(job.job, 0),    keys::chunk(job.job, 0),
+      keys::file(job.job, 1),  keys::progress(job.job, 0), keys::totals(job.job),
+      keys::result(job.job, 1)};
   const std::array<std::uint64_t, kKeyedTables.size()> count = {
-      job.chunk_count, job.chunk_count, job.chunk_count, job.file_count, job.chunk_count, 1, job.case_count};
+      job.chunk_count, job.chunk_count, job.chunk_count, job.file_count, job.chunk_count, 1,
+      job.case_count};
   for (std::size_t i = 0; i < kKeyedTables.size(); ++i) {
     const unsigned shift = kKeyedTables[i].job_shift;
     const auto start = static_cast<std::uint64_t>(first[i]);

@@ -31,9 +31,10 @@ std::string verdict_text(std::uint64_t verdict) {
 }  // namespace
 
 ChunkChecker::ChunkChecker(sqlite::Connection& c)
-    : chunk_(c, 
-             "SELECT first_case, case_count, hash, keyed, "
-             "(SELECT length(keys) FROM chunk_keys k WHERE k.id = c.id) FROM chunks c WHERE id = ?"),
+    : chunk_(
+          c,
+          "SELECT first_case, case_count, hash, keyed, "
+          "(SELECT length(keys) FROM chunk_keys k WHERE k.id = c.id) FROM chunks c WHERE id = ?"),
       cases_(c, "SELECT payload FROM chunk_cases WHERE id = ?"),
       files_(c, "SELECT path, first_case, case_count FROM files WHERE id >= ? AND id <= ?"),
       progress_(c, "SELECT done, present, verdicts, generations FROM progress WHERE id = ?"),
@@ -90,8 +91,8 @@ bool ChunkChecker::read_chunk(const JobCheck& at, Chunk& chunk) {
       .first_case = chunk_.number(0), .case_count = chunk_.number32(1), .hash = chunk_.number(2)};
   const std::uint64_t keys_bytes = chunk_.integer(3) != 0 ? kAnswerKeyBytes * chunk.case_count : 0;
   if (chunk_.number(4) != keys_bytes) {
-    report(Rule::kCases, fmt::format("the chunk's keys have {} bytes, expected {}", chunk_.number(4),
-                                     keys_bytes));
+    report(Rule::kCases, fmt::format("the chunk's keys have {} bytes, expected {}",
+                                     chunk_.number(4), keys_bytes));
   }
   if (chunk.first_case == 0 || chunk.first_case > keys::kCaseMax ||
       chunk.case_count > keys::kCaseMax + 1 - chunk.first_case) {

@@ -18,7 +18,7 @@ struct StoreOptions {
   std::uint32_t lock_wait_ms = 10'000;  // at the start: a foreign process holds the database lock
   // Of answers that can be found again; over it the oldest go. 0: none are kept.
   std::uint64_t answer_cache_bytes_max = 256ULL << 20U;
-  std::uint32_t retry_ms = 500;         // between tries to write: disk full, lock held, log full
+  std::uint32_t retry_ms = 500;  // between tries to write: disk full, lock held, log full
   std::uint64_t page_bytes_max = 4ULL << 20U;  // of one page of query results
   std::uint32_t check_step_ms = 20;            // of a check of the whole store, done in steps
   std::uint32_t snapshot_ms_max = 50;          // that a page of query results holds its snapshot

@@ -61,8 +61,7 @@ Progress::Chunk& Progress::chunk(JobId job, ChunkNo chunk_no) {
   return chunk;
 }
 
-void Progress::add(JobId job, Chunk& chunk, CaseNo case_no, Verdict verdict,
-                   bool cached) {
+void Progress::add(JobId job, Chunk& chunk, CaseNo case_no, Verdict verdict, bool cached) {
   ASSERT(case_no.value >= chunk.first_case);
   const std::uint64_t position = case_no.value - chunk.first_case;
   ASSERT(position < chunk.verdicts.size());

@@ -69,7 +69,7 @@ struct JobRow {
   // answer to GetJob.
   std::vector<std::pair<std::string, std::uint64_t>> versions;
   bool canary = false;
-  std::uint64_t revised = 0;  // results that were taken back
+  std::uint64_t revised = 0;       // results that were taken back
   std::uint64_t cached_count = 0;  // of done_count: answers that were known
 };
 struct JobsPage {

@@ -61,11 +61,6 @@ struct Store::Statements {
                       "INSERT INTO results (id, verdict, time_us, memory_bytes, answer, message, "
                       "attempt, worker, solver_version, graded_ms, cached) "
                       "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
-        copy_result(c,
-                    "INSERT INTO results (id, verdict, time_us, memory_bytes, attempt, worker, "
-                    "solver_version, graded_ms, answer, cached) SELECT ?1, ?2, time_us, "
-                    "memory_bytes, 1, worker, solver_version, ?3, answer, 1 FROM results "
-                    "WHERE id = ?4 AND solver_version = ?5"),
         count_version(c,
                       "INSERT INTO job_versions (job, solver_version, cases) "
                       "VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET "
@@ -83,8 +78,7 @@ struct Store::Statements {
 
   sqlite::Statement begin, commit, insert_job, insert_chunk, insert_cases, insert_file, file_end,
       grown, grow_job, seal_job, cancel_job, finish_job, insert_worker, find_version,
-      insert_version, insert_result, copy_result, count_version, insert_attempt, delete_attempt,
-      load_cases,
+      insert_version, insert_result, count_version, insert_attempt, delete_attempt, load_cases,
       hash, chunk_hash;
 };
 
@@ -166,15 +160,15 @@ void Store::rollback() noexcept {
 void Store::insert(const record::InsertJob& record) {
   const JobSpec& spec = *record.spec;
   ASSERT(record.job.value >= 1 && record.job.value <= keys::kJobMax);
-  statements_->insert_job.run(
-      record.job.value,
-      sqlite::Blob{
-          {reinterpret_cast<const char*>(record.request_id.data()), record.request_id.size()}},
-      std::string_view(spec.name), std::string_view(spec.puzzle), std::string_view(spec.solver),
-      spec.priority, spec.limits.time_limit_us, spec.limits.memory_limit_bytes,
-      spec.limits.answer_bytes_max, record.created_ms, wire::kEmptyDigest,
-      std::string_view(stored_labels(spec.require)), std::string_view(spec.solver_version),
-      spec.no_cache);
+  statements_->insert_job.run(record.job.value,
+                              sqlite::Blob{{reinterpret_cast<const char*>(record.request_id.data()),
+                                            record.request_id.size()}},
+                              std::string_view(spec.name), std::string_view(spec.puzzle),
+                              std::string_view(spec.solver), spec.priority,
+                              spec.limits.time_limit_us, spec.limits.memory_limit_bytes,
+                              spec.limits.answer_bytes_max, record.created_ms, wire::kEmptyDigest,
+                              std::string_view(stored_labels(spec.require)),
+                              std::string_view(spec.solver_version), spec.no_cache);
 }
 
 void Store::insert(const record::InsertChunk& record) {
@@ -306,21 +300,8 @@ void Store::insert(const record::InsertResults& record) {
 
 void Store::insert(const record::InsertCached& record) {
   const std::int64_t version = solver_version(record.solver_version);
-  Progress::Chunk& chunk = progress_->chunk(record.job, record.chunk_no);
-  for (const KnownAnswer& known : record.answers) {
-    const CaseNo case_no{record.first_case.value + known.index};
-    progress_->add(record.job, chunk, case_no, known.verdict, true);
-    statements_->copy_result.run(
-        keys::result(record.job, case_no.value, chunk.generation(case_no)),
-        static_cast<int>(known.verdict), record.graded_ms, known.source, version);
-    if (sqlite3_changes(connection_.handle()) != 1) {
-      throw sqlite::corrupt(fmt::format(
-          "the result that the answer of case {} of job {} was taken from is missing",
-          case_no.value, record.job.value));
-    }
-  }
-  version_counts_[{record.job.value, version}] +=
-      static_cast<std::int64_t>(record.answers.size());
+  answers_->insert(record, version, *progress_);
+  version_counts_[{record.job.value, version}] += static_cast<std::int64_t>(record.answers.size());
 }
 
 void Store::insert(const record::ForgetStretch& record) {

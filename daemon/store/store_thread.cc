@@ -49,8 +49,8 @@ Size size_of(const Record& record) {
   if (const auto* results = std::get_if<record::InsertResults>(&record)) {
     const std::uint64_t body = results->results.body ? results->results.body->size() : 0;
     Size size{results->rows.size(), kRecordBytes * (1 + results->rows.size()) + body, 0};
-    // An answer that is noted, and the one that it takes the place of, lie anywhere in an index: each
-    // changes a page of its own, as a chunk does.
+    // An answer that is noted, and the one that it takes the place of, lie anywhere in an index:
+    // each changes a page of its own, as a chunk does.
     if (results->keeps_answers) size.chunks += 2 * results->rows.size();
     const record::ResultRow* last = nullptr;
     for (const record::ResultRow& row : results->rows) {

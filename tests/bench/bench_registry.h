@@ -1,4 +1,5 @@
-// Puzzles of the product with a solver added to each, linked instead of workers/puzzles/registry.cc.
+// Puzzles of the product with a solver added to each, linked instead of
+// workers/puzzles/registry.cc.
 #pragma once
 
 namespace puzzled::bench {

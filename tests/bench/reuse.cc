@@ -28,8 +28,8 @@ std::string games(std::uint64_t count) {
 }
 
 struct Graded {
-  double rate = 0;         // cases a second
-  double cpu_us = 0;       // of all processes, a case
+  double rate = 0;    // cases a second
+  double cpu_us = 0;  // of all processes, a case
   std::uint64_t cached = 0;
 };
 
@@ -59,9 +59,10 @@ int run(const Options& options) {
   if (first.cached > cases / 100 || second.cached < cases / 100 * 99) {
     give_up(fmt::format("{} and {} of {} answers were known", first.cached, second.cached, cases));
   }
-  report.add("", fmt::format("{} duel games of {} cells, solved {} times over", cases, kCells,
-                             kDuelSlowdown),
-             first.rate, "cases/s");
+  report.add(
+      "",
+      fmt::format("{} duel games of {} cells, solved {} times over", cases, kCells, kDuelSlowdown),
+      first.rate, "cases/s");
   report.add("", "CPU time of all processes a case", first.cpu_us, "µs");
   report.add("regrade_rate", fmt::format("the same again, {} of them known", second.cached),
              second.rate, "cases/s");

@@ -239,8 +239,8 @@ TEST_F(EmptyStoreTest, NothingIsLookedUpWhereNothingIsKept) {
 
 TEST(OlderVersion, ComparesNumbersAsNumbers) {
   const broker::OlderVersion older;
-  const std::vector<std::string> ascending = {"", "1", "1.2", "1.2-rc", "1.10", "2", "10", "v9",
-                                              "v10"};
+  const std::vector<std::string> ascending = {"",  "1",  "1.2", "1.2-rc", "1.10",
+                                              "2", "10", "v9",  "v10"};
   for (std::size_t i = 0; i < ascending.size(); ++i) {
     for (std::size_t j = 0; j < ascending.size(); ++j) {
       EXPECT_EQ(older(ascending[i], ascending[j]), i < j) << ascending[i] << ", " << ascending[j];

@@ -107,8 +107,8 @@ TEST_F(CacheTest, ClaimsAreGradedByWhatIsKnown) {
 }
 
 TEST_F(CacheTest, EqualCasesOfAJobAreSolvedOnce) {
-  Process daemon = start_daemon({"--answer-cache-cost", "0s", "--workers", "1",
-                                 "--dispatch-cases-first", "100"});
+  Process daemon = start_daemon(
+      {"--answer-cache-cost", "0s", "--workers", "1", "--dispatch-cases-first", "100"});
   std::string text = "90\n";
   for (int i = 0; i < 90; ++i) text += i % 2 == 0 ? "4\n7 8\n" : " 4\n 7   8 \n";
   const std::string job = submit_and_wait({"duel", file("same.in", text)});
@@ -127,8 +127,8 @@ TEST_F(CacheTest, CheapCasesAreLeftAlone) {
 }
 
 TEST_F(CacheTest, ItCanBeTurnedOff) {
-  Process daemon = start_daemon({"--workers", "2", "--answer-cache-cost", "0s",
-                                 "--answer-cache-max", "0"});
+  Process daemon =
+      start_daemon({"--workers", "2", "--answer-cache-cost", "0s", "--answer-cache-max", "0"});
   const std::string input = file("games.in", duel_file());
   submit_and_wait({"duel", input});
   EXPECT_EQ(cached(submit_and_wait({"duel", input})), 0U);

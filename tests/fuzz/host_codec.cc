@@ -1,10 +1,10 @@
 // What the daemon sends to a worker: the input is a serialised ToWorker, and read as a list of
 // cases too. The solver process reads cases by hand, so what it accepts is compared with protobuf.
+#include "proto/case_view.h"
 #include "proto/common.pb.h"
 #include "proto/wire.h"
 #include "proto/worker.pb.h"
 #include "tests/fuzz/target.h"
-#include "proto/case_view.h"
 #include "workers/host/codec.h"
 
 namespace puzzled {

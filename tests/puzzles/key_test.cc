@@ -1,7 +1,6 @@
 // Keys of answers: equal instances have one however they are written, all others have their own.
 #include "workers/puzzles/key.h"
 
-
 #include <map>
 #include <set>
 
@@ -65,9 +64,9 @@ TEST(AnswerKeys, DoNotDependOnAnOrderThatMeansNothing) {
 
 // Fields in another order, numbers of more bytes than they need: other bytes, the same instance.
 TEST(AnswerKeys, DoNotDependOnTheSerialisedForm) {
-  const std::string plain("\x08\x08\x10\x06", 4);          // n = 8, k = 6
-  const std::string reordered("\x10\x06\x08\x08", 4);      // k, n
-  const std::string padded("\x08\x88\x00\x10\x06", 5);     // n in two bytes
+  const std::string plain("\x08\x08\x10\x06", 4);            // n = 8, k = 6
+  const std::string reordered("\x10\x06\x08\x08", 4);        // k, n
+  const std::string padded("\x08\x88\x00\x10\x06", 5);       // n in two bytes
   const std::string unknown("\x08\x08\x10\x06\x78\x01", 6);  // a field that nobody knows
   const Puzzle& puzzle = *find_puzzle("bishops");
   for (const std::string& other : {reordered, padded, unknown}) {

@@ -93,8 +93,8 @@ bool is_lie(std::string_view answer, std::string_view case_bytes) {
   return number == lie_about(case_bytes);
 }
 
-void append_result(std::string& body, std::uint32_t position, std::string_view case_bytes, bool lies,
-                   const std::string& key) {
+void append_result(std::string& body, std::uint32_t position, std::string_view case_bytes,
+                   bool lies, const std::string& key) {
   put(body, position);
   put(body, static_cast<std::uint8_t>(right_verdict(case_bytes)));
   put(body, lies ? lie_about(case_bytes) : right_answer(case_bytes));

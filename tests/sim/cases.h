@@ -43,8 +43,8 @@ std::uint64_t lie_about(std::string_view case_bytes);  // what a broken solver a
 [[nodiscard]] bool is_lie(std::string_view answer, std::string_view case_bytes);
 
 // Results as the Session carries them. `key`: empty for none.
-void append_result(std::string& body, std::uint32_t position, std::string_view case_bytes, bool lies,
-                   const std::string& key);
+void append_result(std::string& body, std::uint32_t position, std::string_view case_bytes,
+                   bool lies, const std::string& key);
 ResultSet read_results(const std::shared_ptr<const std::string>& body);
 
 }  // namespace puzzled::sim

@@ -155,9 +155,9 @@ void Client::again_later(std::uint64_t request) {
 Event Client::event_of(const Asked& asked, std::uint64_t request) const {
   const auto chunk_of = [&](ChunkNo no) {
     const Plan::Chunk& chunk = plan_.chunks.at(no);
-    return event::AddChunk{{},           request,    plan_.request_id,
-                           no,           chunk.files, chunk.cases,
-                           chunk.hash,   keys_wanted_ ? chunk.keys : std::string()};
+    return event::AddChunk{
+        {},          request,     plan_.request_id, no,
+        chunk.files, chunk.cases, chunk.hash,       keys_wanted_ ? chunk.keys : std::string()};
   };
   switch (asked.want) {
     case Want::kOpen:

@@ -154,9 +154,8 @@ void Mutant::find_answers(event::ChunkLoaded& loaded) const {
     return;
   }
   loaded.known.clear();
-  for (const KnownAnswer& known :
-       disk_.committed().known_answers(loaded.job, loaded.chunk_no, look_up,
-                                       is(Mutation::kAnswerUnproven))) {
+  for (const KnownAnswer& known : disk_.committed().known_answers(
+           loaded.job, loaded.chunk_no, look_up, is(Mutation::kAnswerUnproven))) {
     const bool is_done = std::ranges::binary_search(loaded.done, known.index);
     if (!is_done) loaded.known.push_back(known);
   }

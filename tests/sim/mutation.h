@@ -99,7 +99,8 @@ inline constexpr auto kMutations = std::to_array<MutationName>({
     {Mutation::kDrainIgnored, "drain-ignored", "a drained worker gets no leases"},
     {Mutation::kLabelsIgnored, "labels-ignored", "a worker meets what a job requires"},
     {Mutation::kVersionIgnored, "version-ignored", "a pinned job gets no other solver version"},
-    {Mutation::kAnswerOfOtherVersion, "answer-of-other-version", "a known answer is of the version asked for"},
+    {Mutation::kAnswerOfOtherVersion, "answer-of-other-version",
+     "a known answer is of the version asked for"},
     {Mutation::kAnswerUnproven, "answer-unproven", "and of nobody who may be wrong"},
 });
 

@@ -195,9 +195,9 @@ class Oracle {
   std::map<std::uint64_t, StretchFacts> stretches_;   // not proven
   std::vector<Barred> barred_;
   std::map<std::int64_t, AnswerFacts> answers_;  // by the result that has it
-  bool is_new_ = false;                      // the worker that says Ready in this step
-  std::set<JobId> unmarked_;                 // in this step
-  std::map<JobId, std::uint64_t> versions_;  // of what is known of a job
+  bool is_new_ = false;                          // the worker that says Ready in this step
+  std::set<JobId> unmarked_;                     // in this step
+  std::map<JobId, std::uint64_t> versions_;      // of what is known of a job
 
   // Of the whole run.
   std::map<Bytes16, Told> told_;

@@ -1,5 +1,5 @@
-// Oracle: reuse of answers. A known answer is of the same instance and version (Tables), of a job that
-// wants it, and nobody who gave it may turn out to be wrong.
+// Oracle: reuse of answers. A known answer is of the same instance and version (Tables), of a job
+// that wants it, and nobody who gave it may turn out to be wrong.
 #include <algorithm>
 #include <variant>
 
@@ -50,7 +50,8 @@ void Oracle::check_answers(const Event& event, const Effects& effects) {
 void Oracle::note_answers(const record::InsertResults& r) {
   if (!r.keeps_answers) return;
   const JobRow& job = *disk_.submitted().find(r.job);
-  require(!job.spec->no_cache, 0, [] { return "answers are kept of a job that is not to be reused"; });
+  require(!job.spec->no_cache, 0,
+          [] { return "answers are kept of a job that is not to be reused"; });
   for (const record::ResultRow& row : r.rows) {
     if (r.results.results.at(row.index).key.empty()) continue;
     const ChunkRow& chunk = job.chunks.at(row.chunk_no);
@@ -69,9 +70,9 @@ void Oracle::check_cached(const record::InsertCached& r) {
   for (const KnownAnswer& known : r.answers) {
     const CaseKey key{r.job, CaseNo{r.first_case.value + known.index}};
     const auto it = answers_.find(known.source);
-    require(it != answers_.end() && it->second.stretch == 0 &&
-                (it->second.is_proven || !is_watched),
-            0, [&] { return name(key) + " gets an answer that may be taken back"; });
+    require(
+        it != answers_.end() && it->second.stretch == 0 && (it->second.is_proven || !is_watched), 0,
+        [&] { return name(key) + " gets an answer that may be taken back"; });
     const auto current = current_.find(key);
     if (current == current_.end()) continue;
     const LeaseFacts& lease = leases_.at(current->second);

@@ -133,11 +133,10 @@ void Tables::add(const record::InsertResults& r) {
     ++chunk.done_count;
     ++job.done_count;
     const CaseResult& result = r.results.results.at(row.index);
-    chunk.results[index].push_back(
-        {.worker = r.worker,
-         .verdict = result.verdict,
-         .answer = std::string(result.answer),
-         .version = r.solver_version});
+    chunk.results[index].push_back({.worker = r.worker,
+                                    .verdict = result.verdict,
+                                    .answer = std::string(result.answer),
+                                    .version = r.solver_version});
     keep(r, result, source_of(r.job, chunk.results[index].size(), row.case_no));
     if (result.verdict == Verdict::kInternalError) continue;  // Oracle::check_quarantine
     const std::string_view bytes = case_bytes(*chunk.cases, static_cast<std::uint32_t>(index));

@@ -67,8 +67,8 @@ std::vector<KnownAnswer> Tables::known_answers(JobId job, ChunkNo chunk_no, cons
     if (it == answers.end()) continue;
     const AnswerRow& answer = it->second;
     const bool is_trusted =
-        answer.proof == kProven || (answer.proof == kUnwatched && !look_up.proven_only &&
-                                    answer.id > answers_forgotten);
+        answer.proof == kProven ||
+        (answer.proof == kUnwatched && !look_up.proven_only && answer.id > answers_forgotten);
     if (is_trusted || trusting) known.push_back({.index = i, .source = answer.source});
   }
   return known;

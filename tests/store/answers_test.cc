@@ -30,8 +30,8 @@ class AnswersTest : public ::testing::Test {
           stretch);
   }
   // One letter a case: its key.
-  void solve(std::uint64_t job, ChunkNo chunk_no, std::vector<Graded> cases, const std::string& keys,
-             std::uint64_t stretch = 0) {
+  void solve(std::uint64_t job, ChunkNo chunk_no, std::vector<Graded> cases,
+             const std::string& keys, std::uint64_t stretch = 0) {
     for (Graded& one : cases) one.chunk_no = chunk_no;
     auto results = insert_results(job, cases);
     std::vector<std::string> texts;
@@ -153,11 +153,9 @@ TEST_F(AnswersTest, KnownAnswersBecomeResultsThatSaySo) {
                                       .answers = loaded.known}});
   Reader reader(path, unhurried());
   const auto rows =
-      std::get<query::ResultsPage>(reader.answer(query::ListResults{.job = {2},
-                                                                    .limit = 10,
-                                                                    .verdicts = {},
-                                                                    .label_glob = "",
-                                                                    .with_answers = true}))
+      std::get<query::ResultsPage>(
+          reader.answer(query::ListResults{
+              .job = {2}, .limit = 10, .verdicts = {}, .label_glob = "", .with_answers = true}))
           .rows;
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_TRUE(rows[0].cached && rows[1].cached);

@@ -216,7 +216,7 @@ TEST_F(GenerationsTest, TheCheckKnowsGenerations) {
   EXPECT_EQ(check().size(), 1U) << "what was taken back is missing";
   change(
       fmt::format("INSERT INTO results SELECT {}, verdict, time_us, memory_bytes, attempt, "
-                  "worker, solver_version, graded_ms, answer, message FROM results LIMIT 1",
+                  "worker, solver_version, graded_ms, answer, message, cached FROM results LIMIT 1",
                   old_row));
   EXPECT_TRUE(check().empty());
   change("UPDATE jobs SET revised = 2");
@@ -225,23 +225,23 @@ TEST_F(GenerationsTest, TheCheckKnowsGenerations) {
   const std::int64_t too_new = keys::result({1}, 3, 3);
   change(
       fmt::format("INSERT INTO results SELECT {}, verdict, time_us, memory_bytes, attempt, "
-                  "worker, solver_version, graded_ms, answer, message FROM results LIMIT 1",
+                  "worker, solver_version, graded_ms, answer, message, cached FROM results LIMIT 1",
                   too_new));
   EXPECT_EQ(check().size(), 1U) << "a result in a generation that was never begun";
   change(fmt::format("DELETE FROM results WHERE id = {}", too_new));
   const std::int64_t no_case = keys::result({1}, 7, 2);
   change(
       fmt::format("INSERT INTO results SELECT {}, verdict, time_us, memory_bytes, attempt, "
-                  "worker, solver_version, graded_ms, answer, message FROM results LIMIT 1",
+                  "worker, solver_version, graded_ms, answer, message, cached FROM results LIMIT 1",
                   no_case));
   EXPECT_EQ(check().size(), 1U) << "a result of no case";
   change(fmt::format("DELETE FROM results WHERE id = {}", no_case));
   for (const std::uint64_t g : {1U, 2U, 3U, 127U, 128U}) {
     const std::int64_t case_0 = keys::result({1}, 0, g);
-    change(
-        fmt::format("INSERT INTO results SELECT {}, verdict, time_us, memory_bytes, attempt, "
-                    "worker, solver_version, graded_ms, answer, message FROM results LIMIT 1",
-                    case_0));
+    change(fmt::format(
+        "INSERT INTO results SELECT {}, verdict, time_us, memory_bytes, attempt, "
+        "worker, solver_version, graded_ms, answer, message, cached FROM results LIMIT 1",
+        case_0));
     EXPECT_EQ(check().size(), 1U) << "a result of case 0 in generation " << g;
     change(fmt::format("DELETE FROM results WHERE id = {}", case_0));
   }
@@ -298,7 +298,8 @@ TEST_F(GenerationsTest, ManyGenerationsAreCutIntoPages) {
   change(fmt::format(
       "WITH RECURSIVE later(g) AS (SELECT 1 UNION ALL SELECT g + 1 FROM later WHERE g < {}) "
       "INSERT INTO results SELECT id + (g << 32), verdict, time_us, memory_bytes, attempt, worker, "
-      "solver_version, graded_ms, answer, message FROM results, later WHERE id BETWEEN {} AND {}",
+      "solver_version, graded_ms, answer, message, cached FROM results, later WHERE id BETWEEN {} "
+      "AND {}",
       kGenerations - 1, keys::result({2}, 1), keys::result({2}, kCases)));
   Reader reader(path, unhurried());
   query::ListResults query{.job = {2},

@@ -41,7 +41,7 @@ struct SharedHeader {
   std::uint64_t time_limit_us;
   std::uint64_t memory_limit_bytes;
   std::uint64_t answer_bytes_max;
-  std::uint64_t keys_wanted;  // 0: no
+  std::uint64_t keys_wanted;   // 0: no
   char puzzle[kNameBytesMax];  // ends with a zero
   char solver[kNameBytesMax];
 

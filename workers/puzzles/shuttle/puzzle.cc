@@ -12,9 +12,7 @@ std::optional<std::string> validate(std::string_view instance) {
   return std::nullopt;
 }
 
-void add_to_key(std::string_view instance, KeyHash& key) {
-  key.add(decode_instance(instance).n);
-}
+void add_to_key(std::string_view instance, KeyHash& key) { key.add(decode_instance(instance).n); }
 
 }  // namespace
 
