@@ -75,8 +75,8 @@ Demand demand_of(const Core& core, std::uint32_t slot_work_ms, std::size_t lanes
     const Lane& of = core.queue.lane(no);
     lane.puzzle = of.puzzle;
     lane.solver = of.solver;
-    lane.solver_version = of.version;
-    lane.require = of.require;
+    lane.solver_version = of.required.solver_version;
+    lane.require = of.required.labels;
     const auto there = slots.by_lane.find(no);
     if (there != slots.by_lane.end()) lane.slots = there->second;
     if (of.cost.known()) lane.case_us = of.cost.case_us();
