@@ -29,12 +29,11 @@ TEST_F(StoreTest, LoadsAChunkAsItWasGiven) {
 
 TEST_F(StoreTest, ComparesTheHashOfAChunk) {
   write(*store_, {insert_job(1), insert_chunk(1, 0, 1, 3)});
-  const CompareChunk compare{
-      .peer = {4},
-      .request = 5,
-      .job = {1},
-      .chunk_no = 0,
-      .hash = wire::chunk_hash(chunk_cases(1, 3)->bytes, {})};
+  const CompareChunk compare{.peer = {4},
+                             .request = 5,
+                             .job = {1},
+                             .chunk_no = 0,
+                             .hash = wire::chunk_hash(chunk_cases(1, 3)->bytes, {})};
   const event::ChunkCompared same = store_->compare_chunk(compare);
   EXPECT_EQ(same.peer, PeerId{4});
   EXPECT_EQ(same.request, 5U);
