@@ -25,10 +25,10 @@ struct Stream {
       facts.push_back(examine(puzzle, file, defects.emplace_back(), room));
     }
   }
-  std::vector<Chunk> chunks() {
+  std::vector<Chunk> chunks(bool with_keys = false) {
     std::vector<Chunk> result;
     CaseStream stream(puzzle, "staircase", files, facts);
-    for (Chunk chunk; stream.next(chunk, false);) result.push_back(std::move(chunk));
+    for (Chunk chunk; stream.next(chunk, with_keys);) result.push_back(std::move(chunk));
     return result;
   }
 };
@@ -44,6 +44,25 @@ std::string repeated(const std::string& line, int count) {
   std::string text;
   for (int i = 0; i < count; ++i) text += line;
   return text + "0 0\n";
+}
+
+TEST(CaseStream, CasesHaveKeysIfTheyAreWanted) {
+  const TemporaryFolder folder;
+  folder.file("1.in", "3 2\n99999 2\n 3   2\n8 6\n0 0\n");
+  for (const std::size_t room : {0, 1'000'000}) {
+    Stream stream({.paths = {folder.path()}}, room);
+    EXPECT_EQ(stream.chunks().at(0).keys, "");
+    const Chunk chunk = stream.chunks(true).at(0);
+    ASSERT_EQ(chunk.case_count, 4U);
+    ASSERT_EQ(chunk.keys.size(), 4 * kKeyBytes);
+    const auto key = [&](std::size_t i) { return chunk.keys.substr(i * kKeyBytes, kKeyBytes); };
+    AnswerKey expected{};
+    EXPECT_TRUE(answer_key(stream.puzzle, "staircase", cases_of(chunk)[0].instance(), expected));
+    EXPECT_EQ(key(0), std::string(expected.data(), expected.size()));
+    EXPECT_EQ(key(1), std::string(kKeyBytes, '\0')) << "it is not valid";
+    EXPECT_EQ(key(2), key(0)) << "written otherwise";
+    EXPECT_NE(key(3), key(0));
+  }
 }
 
 TEST(CaseStream, WhatWasKeptIsNotReadAgain) {

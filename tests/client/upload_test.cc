@@ -16,7 +16,8 @@ namespace {
 class TestSource : public ChunkSource {
  public:
   explicit TestSource(std::uint32_t count) : count_(count) {}
-  bool next(Chunk& chunk, bool) override {
+  bool next(Chunk& chunk, bool with_keys) override {
+    asked_keys += with_keys ? '1' : '0';
     if (at_ == changed_at) throw InputChanged("a.in has changed");
     if (at_ == interrupt_at) set_interrupted(true);
     if (at_ == count_) return false;
@@ -38,6 +39,7 @@ class TestSource : public ChunkSource {
   std::uint32_t changed_at = kNever;
   std::uint32_t interrupt_at = kNever;
   std::uint32_t other_at = kNever;
+  std::string asked_keys;  // one digit each time
 
  private:
   std::uint32_t count_;
@@ -102,6 +104,28 @@ void expect_upload(Faults faults, std::uint32_t chunks, std::optional<std::size_
 }
 
 TEST(Upload, StreamsMoreThanTheWindow) { expect_upload({}, 100); }
+// This daemon wants none, as those of earlier versions.
+TEST(Upload, KeysAreMadeOnlyUntilTheDaemonHasAnswered) {
+  FakeBroker broker({});
+  Observer observer;
+  Connection connection(quick(broker));
+  TestSource source(20);
+  upload(connection, request(), source, observer, {.window_chunks = 3, .pause_ms = 1});
+  EXPECT_EQ(source.asked_keys.substr(0, 3), "111") << "one window";
+  EXPECT_EQ(source.asked_keys.substr(3).find('1'), std::string::npos) << source.asked_keys;
+}
+
+TEST(Upload, AJobThatWantsEveryCaseSolvedHasNoKeys) {
+  FakeBroker broker({});
+  Observer observer;
+  Connection connection(quick(broker));
+  TestSource source(5);
+  UploadRequest without = request();
+  without.spec.set_no_cache(true);
+  upload(connection, without, source, observer, {.pause_ms = 1});
+  EXPECT_EQ(source.asked_keys.find('1'), std::string::npos);
+}
+
 TEST(Upload, NothingIsAJobToo) { expect_upload({}, 0); }
 TEST(Upload, RepliesLost) { expect_upload({.lose_chunk_replies = 5}, 40); }
 TEST(Upload, ChunksLost) { expect_upload({.lose_chunks = 5}, 40); }

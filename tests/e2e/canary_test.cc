@@ -18,8 +18,9 @@ constexpr std::size_t kCases = 3'000;
 class CanaryTest : public FaultsTest {
  protected:
   // Small dispatches, so that there are many, and a canary in one of four.
-  Process start_broker() {
+  Process start_broker(const Arguments& more = {}) {
     Arguments options = kQuick;
+    options.insert(options.end(), more.begin(), more.end());
     options.insert(options.end(), {"--dispatch-cases-first", "4", "--dispatch-cases-max", "4",
                                    "--canary-rate", "4"});
     return start_daemon(options);
@@ -123,6 +124,37 @@ TEST_F(CanaryTest, AJobThatWasDoneRunsAgainAlsoAfterARestart) {
   expect_right(first, bishops_file(5));
   expect_right(second, bishops_file(7));
   EXPECT_THAT(ctl_out({"show", first, "1"}), HasSubstr("bishops"));
+  expect_sound();
+}
+
+TEST_F(CanaryTest, NoResultRestsOnAnAnswerOfALiar) {
+  Process daemon = start_broker({"--answer-cache-cost", "0s"});
+  std::string text;
+  for (int i = 0; i < 60; ++i)
+    text += std::to_string(10 + i / 2) + " " + std::to_string(i % 2) + "\n";
+  text += "0 0\n";
+  const Arguments again = {"bishops", file("again.in", text), "--solver", "liar"};
+  // While nobody tests it: its answers are kept, and nobody knows that they are wrong.
+  lie();
+  {
+    Process liar = start_liar();
+    ASSERT_EQ(ctl({"wait", submit(again), "--timeout", "60s"}).exit_code, 0);
+    kill_and_wait(liar, SIGTERM);
+  }
+  const std::string canaries = make_canaries();
+  Process honest = start_honest();
+  ASSERT_TRUE(workers_become(1));
+  const std::string tested = submit(again);
+  ASSERT_EQ(ctl({"wait", tested, "--timeout", "60s"}).exit_code, 0);
+  expect_right(tested, text);
+  Process liar = start_liar();
+  ASSERT_TRUE(workers_become(2));
+  submit({"bishops", file("more.in", bishops_file(2'000)), "--solver", "liar", "--no-cache"});
+  ASSERT_TRUE(eventually([&] { return barred().has_value(); }, seconds(60)));
+  ctl_out({"canary", canaries, "--off"});
+  const std::string untested = submit(again);
+  ASSERT_EQ(ctl({"wait", untested, "--timeout", "60s"}).exit_code, 0);
+  expect_right(untested, text);
   expect_sound();
 }
 

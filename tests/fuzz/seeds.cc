@@ -87,6 +87,7 @@ std::vector<proto::ClientRequest> client_requests() {
     all.emplace_back().set_id(all.size());
     return all.back();
   };
+  all[1].mutable_add_chunk()->set_keys(test::bytes16('k') + test::bytes16('l'));
   proto::SealJob& seal = *add().mutable_seal_job();
   seal.set_request_id(test::bytes16('a'));
   seal.set_chunk_count(1);
@@ -130,6 +131,8 @@ std::vector<proto::FromWorker> worker_messages() {
     result.set_has_answer(i == 0);
     if (i == 0) result.set_answer("answer");
     result.set_message(i == 0 ? "" : "signal 11");
+    if (i == 0) result.set_key(test::bytes16('k'));
+    result.set_cached(i == 0);
   }
   std::vector<proto::FromWorker> all = {test::ready(), test::results(list, 1, 1, 1)};
   proto::Return& back = *all.emplace_back().mutable_return_cases();
