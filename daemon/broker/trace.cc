@@ -265,8 +265,11 @@ std::string line(const record::InsertResults& r) {
   return out.str();
 }
 std::string line(const record::InsertCached& r) {
-  const Line line = Line("InsertCached").add("job", r.job).add("chunk", r.chunk_no);
-  return line.str() + " cases=" + std::to_string(r.answers.size());
+  return Line("InsertCached")
+      .add("job", r.job)
+      .add("chunk", r.chunk_no)
+      .add("cases", std::uint64_t{r.answers.size()})
+      .str();
 }
 std::string line(const record::InsertAttempt& r) {
   return Line("InsertAttempt")

@@ -133,8 +133,7 @@ TEST_F(ReuseTest, CheapCasesAreNotLookedUp) {
   EXPECT_TRUE(keys_wanted());
   t.open(3);
   t.add(3, 0, 1'000);
-  for (std::uint64_t lease = 2; lease < 12; ++lease) {
-    ASSERT_GT(t.dispatched(), 0U);
+  for (std::uint64_t lease = 2; t.dispatched() > 0; ++lease) {
     t.step(event::WorkerResults{PeerId{1}, Boot{1}, LeaseId{lease}, 1, 0,
                                 make_results(range(0, t.dispatched())), t.dispatched(), 1});
   }
