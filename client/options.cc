@@ -214,7 +214,7 @@ class Parser {
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     command->add_option("--priority", submit->priority, "-100..100, higher first (default 0)")
         ->type_name("N")
-        ->check(CLI::Range(-100, 100));
+        ->check(CLI::Range(-100, 100).description(""));
     add_read(
         command, "--time-limit", "DURATION", "CPU time of one case (default 10s)",
         [submit](const std::string& text) { submit->time_limit_us = positive_duration_us(text); });

@@ -27,8 +27,8 @@ class SafeMessage : public spdlog::custom_flag_formatter {
 }  // namespace
 
 std::unique_ptr<spdlog::formatter> make_log_formatter() {
-  auto formatter = std::make_unique<spdlog::pattern_formatter>();
-  formatter->add_flag<SafeMessage>('*').set_pattern("%Y-%m-%d %H:%M:%S.%e %^%l%$ scaler[%P] %*");
+  auto formatter = std::make_unique<spdlog::pattern_formatter>(spdlog::pattern_time_type::utc);
+  formatter->add_flag<SafeMessage>('*').set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %^%-8l%$ scaler[%P] %*");
   return formatter;
 }
 

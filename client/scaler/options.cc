@@ -62,6 +62,10 @@ int usage_error(const std::string& text) {
   return client::kExitInvalid;
 }
 
+CLI::Range in_range(std::uint32_t least, std::uint32_t most) {
+  return {least, most, fmt::format("{}-{}", least, most)};
+}
+
 // An option that is a duration, its default shown as people write it.
 template <class Milliseconds>
 void add_duration(CLI::App& app, const std::string& name, Milliseconds& ms,
@@ -98,13 +102,16 @@ void add_daemon(CLI::App& app, Texts& texts, Options& options) {
 void add_scale(CLI::App& app, Options& options) {
   ScalerOptions& scaler = options.scaler;
   app.add_option("--min", scaler.min, "Workers to keep even without work (default 0)")
-      ->check(CLI::Range(0U, kWorkersMax));
+      ->type_name("N")
+      ->check(in_range(0, kWorkersMax));
   app.add_option("--max", scaler.max, "Never more workers than this")
-      ->check(CLI::Range(1U, kWorkersMax))
+      ->type_name("N")
+      ->check(in_range(1, kWorkersMax))
       ->required();
   app.add_option("--slots-per-worker", scaler.slots_per_worker,
                  "Cases that a worker solves at a time, and CPUs of its task (default 1)")
-      ->check(CLI::Range(1U, kSlotsMax));
+      ->type_name("N")
+      ->check(in_range(1, kSlotsMax));
   add_duration(app, "--slot-work", options.slot_work_ms, "Work for which one more slot is started");
   add_duration(app, "--interval", options.interval_ms, "Between two looks");
   add_duration(app, "--shrink-after", scaler.shrink_after_ms,
@@ -122,7 +129,8 @@ void add_failures(CLI::App& app, Options& options) {
   add_duration(app, "--backoff-max", scaler.backoff_max_ms, "But not longer than this");
   app.add_option("--failures-max", scaler.failures_max,
                  "Failures in a row that make a pause (default 5)")
-      ->check(CLI::Range(1U, 1000U));
+      ->type_name("N")
+      ->check(in_range(1, 1000));
   add_duration(app, "--pause", scaler.pause_ms, "How long that pause is; then one worker is tried");
 }
 
@@ -297,6 +305,7 @@ std::optional<int> parse_options(int argc, char** argv, Options& options) {
   app.add_flag("--dry-run", options.dry_run, "Only say what would be done");
   app.add_flag("--once", options.once, "One look, and what follows from it; then end");
   app.add_option("--log-level", options.log_level, "How much to say on standard error")
+      ->type_name("LEVEL")
       ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}))
       ->capture_default_str();
   app.set_version_flag("--version", "puzzle-scaler " PUZZLED_VERSION);

@@ -35,11 +35,10 @@ class SafeMessage : public spdlog::custom_flag_formatter {
 
 std::unique_ptr<spdlog::formatter> make_log_formatter(const std::string& format) {
   const bool json = format == "json";
-  auto formatter = std::make_unique<spdlog::pattern_formatter>(
-      json ? spdlog::pattern_time_type::utc : spdlog::pattern_time_type::local);
+  auto formatter = std::make_unique<spdlog::pattern_formatter>(spdlog::pattern_time_type::utc);
   formatter->add_flag<SafeMessage>('*', json).set_pattern(
       json ? R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%l","pid":%P,"message":"%*"})"
-           : "%Y-%m-%d %H:%M:%S.%e %^%l%$ worker[%P] %*");
+           : "%Y-%m-%dT%H:%M:%S.%eZ %^%-8l%$ worker[%P] %*");
   return formatter;
 }
 

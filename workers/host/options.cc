@@ -92,6 +92,7 @@ std::optional<int> parse_options(int argc, char** argv, Options& options) {
   app.add_option("--endpoint", options.endpoint,
                  "The daemon's worker endpoint, ipc:///PATH or tcp://HOST:PORT "
                  "(default: that of this user's daemon)")
+      ->type_name("ENDPOINT")
       ->envname("PUZZLED_WORKER_ENDPOINT");
   std::vector<std::string> labels;
   std::string key_file;
@@ -103,26 +104,32 @@ std::optional<int> parse_options(int argc, char** argv, Options& options) {
       ->type_name("KEY")
       ->envname("PUZZLED_SERVER_KEY");
   app.add_option("--slots", options.slots, "Cases solved at the same time (default: one a core)")
-      ->check(CLI::Range(1U, kSlotsMax));
-  app.add_option("--name", options.name, "Shown in lists of workers (default: HOST-PID)");
+      ->type_name("N")
+      ->check(CLI::Range(1U, kSlotsMax, fmt::format("1-{}", kSlotsMax)));
+  app.add_option("--name", options.name, "Shown in lists of workers (default: HOST-PID)")
+      ->type_name("NAME");
   app.add_option("--label", labels,
                  "What this machine is or has, for jobs that require it; repeatable")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_option("--idle-timeout", idle, "End after so long without work, e.g. 10m (0: never)")
+      ->type_name("DURATION")
       ->check(check_duration);
   app.add_option("--give-up-after", give_up,
                  "End with exit code 3 after so long without a daemon (0: never)")
+      ->type_name("DURATION")
       ->check(check_duration);
   app.add_option("--exit-with-parent", options.exit_with_parent_fd,
                  "An inherited descriptor: end at once when its other end is closed")
       ->type_name("FD")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Validator(CLI::NonNegativeNumber).description(""));
   app.add_option("--log-level", options.log_level, "How much to say on standard error")
+      ->type_name("LEVEL")
       ->check(CLI::IsMember({"trace", "debug", "info", "warn", "error", "off"}))
       ->capture_default_str();
   app.add_option("--log-format", options.log_format, "text or json (one object a line)")
+      ->type_name("FORMAT")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
   app.set_version_flag("--version", "puzzle-worker " PUZZLED_VERSION);
