@@ -64,7 +64,8 @@ WorkerMessage dispatch(std::int64_t cases) {
   spec->puzzle = "bishops";
   spec->solver = "staircase";
   const auto count = static_cast<std::uint32_t>(cases);
-  return message::Dispatch{Boot{1}, LeaseId{1}, 1, JobId{1}, spec, false, {{content, 0, count}}};
+  return message::Dispatch{Boot{1}, LeaseId{1}, 1,     JobId{1},
+                           spec,    false,      false, {{content, 0, count}}};
 }
 
 void encode_dispatch(benchmark::State& state) {

@@ -27,7 +27,7 @@ TEST(Complete, Commands) {
 }
 
 TEST(Complete, OptionsOfTheCommandAndGlobalOnes) {
-  EXPECT_EQ(completions({"submit", "bishops", "--no"}), "--no-answers\n");
+  EXPECT_EQ(completions({"submit", "bishops", "--no-a"}), "--no-answers\n");
   EXPECT_EQ(completions({"results", "--c"}), "--color\n--colour\n--connect-timeout\n");
 }
 

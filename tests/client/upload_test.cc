@@ -106,7 +106,7 @@ void expect_upload(Faults faults, std::uint32_t chunks, std::optional<std::size_
 TEST(Upload, StreamsMoreThanTheWindow) { expect_upload({}, 100); }
 // This daemon wants none, as those of earlier versions.
 TEST(Upload, KeysAreMadeOnlyUntilTheDaemonHasAnswered) {
-  FakeBroker broker({});
+  FakeBroker broker;
   Observer observer;
   Connection connection(quick(broker));
   TestSource source(20);
@@ -116,7 +116,7 @@ TEST(Upload, KeysAreMadeOnlyUntilTheDaemonHasAnswered) {
 }
 
 TEST(Upload, AJobThatWantsEveryCaseSolvedHasNoKeys) {
-  FakeBroker broker({});
+  FakeBroker broker;
   Observer observer;
   Connection connection(quick(broker));
   TestSource source(5);
