@@ -131,11 +131,14 @@ TEST_F(ReuseTest, CheapCasesAreNotLookedUp) {
   t.results(1, 1, range(0, 10));  // a millisecond each
   open(2);
   EXPECT_TRUE(keys_wanted());
-  t.open(3);
-  t.add(3, 0, 1'000);
-  for (std::uint64_t lease = 2; t.dispatched() > 0; ++lease) {
-    t.step(event::WorkerResults{PeerId{1}, Boot{1}, LeaseId{lease}, 1, 0,
-                                make_results(range(0, t.dispatched())), t.dispatched(), 1});
+  std::uint64_t lease = 1;
+  for (std::uint8_t id = 3; id < 13; ++id) {
+    t.open(id);
+    t.add(id, 0, 64);
+    while (t.dispatched() > 0) {
+      t.step(event::WorkerResults{PeerId{1}, Boot{1}, LeaseId{++lease}, 1, 0,
+                                  make_results(range(0, t.dispatched())), t.dispatched(), 1});
+    }
   }
   open(20);
   EXPECT_FALSE(keys_wanted()) << "a microsecond each";

@@ -6,6 +6,7 @@
 #include "daemon/broker/canaries.h"
 #include "daemon/broker/jobs.h"
 #include "daemon/broker/leases.h"
+#include "daemon/broker/reuse.h"
 #include "daemon/broker/sessions.h"
 #include "daemon/broker/suspects.h"
 #include "daemon/broker/sweep.h"
@@ -25,6 +26,7 @@ class SweepTest : public ::testing::Test {
     core_.sessions = &sessions_;
     core_.suspects = &suspects_;
     core_.canaries = &canaries_;
+    core_.reuse = &reuse_;
   }
 
   template <class Act>
@@ -92,6 +94,7 @@ class SweepTest : public ::testing::Test {
   Sessions sessions_{core_, WorkerNo{0}};
   Suspects suspects_{core_};
   Canaries canaries_{core_};
+  Reuse reuse_{core_};
 };
 
 TEST_F(SweepTest, WhatIsInOrderIsLeftAlone) {
