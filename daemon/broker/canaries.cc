@@ -339,8 +339,12 @@ void Canaries::untrack(const UnprovenRun& run) {
 }
 
 void Canaries::forget(const Stretch& stretch, bool proven) {
-  core_.step.record(record::ForgetStretch{.stretch = stretch.number, .proven = proven});
-  for (const UnprovenRun& run : stretch.runs) untrack(run);
+  record::ForgetStretch record{.stretch = stretch.number, .proven = proven};
+  for (const UnprovenRun& run : stretch.runs) {
+    record.cases += run.count;
+    untrack(run);
+  }
+  core_.step.record(record);
 }
 
 bool Canaries::is_current(const CanaryOut& canary) const {

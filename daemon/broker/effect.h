@@ -107,7 +107,8 @@ struct MarkCanary {  // or unmarks
 };
 struct ForgetStretch {  // its results stand: a good canary has proven them, or nobody can any more
   std::uint64_t stretch = 0;
-  bool proven = false;  // by a good canary: what was kept of its answers may be used
+  bool proven = false;      // by a good canary: what was kept of its answers may be used
+  std::uint64_t cases = 0;  // at most; what to do is in proportion
 };
 struct ReviseResults {  // the worker's results of these cases: each is open again, a generation up
   JobId job;

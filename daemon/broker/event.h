@@ -161,6 +161,8 @@ struct ChunkLoaded {  // answers LoadChunk
   std::uint64_t ask = 0;                // of the question
   std::optional<LookUp> look_up = {};   // as it was asked
   std::vector<KnownAnswer> known = {};  // of the others, ascending
+  // Known ones may be left: these have as many bytes as one transaction should copy.
+  bool more_known = false;
 };
 struct ChunkCompared {  // answers CompareChunk
   PeerId peer;

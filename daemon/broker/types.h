@@ -138,6 +138,7 @@ struct KnownAnswer {
   std::uint32_t index = 0;             // in its chunk
   Verdict verdict = Verdict::kSolved;  // SOLVED, or ACCEPTED if just that is claimed
   std::int64_t source = 0;             // the result that it was taken from, a number of the store's
+  std::uint64_t answer_bytes = 0;      // that are copied from there
 };
 
 // A worker that failed a canary. Workers of its host are refused as long as they come with the same

@@ -15,31 +15,22 @@ namespace {
 
 constexpr std::int64_t kUnwatched = 0;  // values of `proof`
 constexpr std::int64_t kProven = -1;
-// Beside as many as were added: so fast the table becomes smaller when its limit was lowered.
-constexpr std::int64_t kEvictedAtOnce = 1'000;
+// Beside as many as were added: so fast the table becomes smaller when its limit was lowered. Each
+// is a page of the index in the write-ahead log.
+constexpr std::int64_t kEvictedAtOnce = 100;
+// Answers that one look-up finds: they are copied in one transaction.
+constexpr std::uint64_t kKnownBytesMax = 4ULL << 20U;
 constexpr std::string_view kNoKey{"\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", kAnswerKeyBytes};
-
-// What is claimed of a case that can be solved.
-struct Claim {
-  bool is_plain = false;  // there is an instance, and no answer that cannot be read
-  std::optional<std::string_view> expected;
-};
-
-Claim claim_of(std::string_view entry) {
-  const auto view = wire::parse_case(wire::CaseWalker(entry).at(0));
-  if (!view || !view->invalid.empty() || view->expected_error) return {};
-  return {.is_plain = true, .expected = view->expected};
-}
 
 }  // namespace
 
 AnswerTable::AnswerTable(sqlite::Connection& c, std::uint64_t bytes_max)
     : answers_max_(bytes_max / kAnswerRowBytes),
-      // The answer lies behind the other columns: it is read only if it is asked for.
+      // length() reads no answer, which may take thousands of pages.
       find_(c,
-            "SELECT a.id, a.proof, a.result, r.time_us, r.memory_bytes, length(r.answer), r.answer "
-            "FROM answers a JOIN results r ON r.id = a.result "
-            "WHERE a.key = ? AND a.solver_version = ?"),
+            "SELECT a.id, a.proof, a.result, r.time_us, r.memory_bytes, length(r.answer), "
+            "CASE WHEN ?3 THEN r.answer END FROM answers a JOIN results r ON r.id = a.result "
+            "WHERE a.key = ?1 AND a.solver_version = ?2"),
       present_(c, "SELECT id, proof FROM answers WHERE key = ? AND solver_version = ?"),
       insert_(
           c, "INSERT INTO answers (id, key, solver_version, result, proof) VALUES (?, ?, ?, ?, ?)"),
@@ -144,11 +135,15 @@ void AnswerTable::trim() {
   evict_.run(first_);
 }
 
-std::vector<KnownAnswer> AnswerTable::look_up(const LoadChunk& load, const ChunkCases& cases,
-                                              const std::vector<std::uint32_t>& done,
-                                              std::int64_t version) {
-  std::vector<KnownAnswer> found;
-  if (answers_max_ == 0) return found;
+AnswerTable::Claim AnswerTable::claim_of(std::string_view entry) {
+  const auto view = wire::parse_case(wire::CaseWalker(entry).at(0));
+  if (!view || !view->invalid.empty() || view->expected_error) return {};
+  return {.is_plain = true, .expected = view->expected};
+}
+
+void AnswerTable::look_up(const LoadChunk& load, std::int64_t version, event::ChunkLoaded& loaded) {
+  if (answers_max_ == 0) return;
+  const ChunkCases& cases = *loaded.cases;
   read_ends();
   const sqlite::ResetAtEnd reset(keys_);
   keys_.bind(keys::chunk(load.job, load.chunk_no));
@@ -157,27 +152,32 @@ std::vector<KnownAnswer> AnswerTable::look_up(const LoadChunk& load, const Chunk
   if (keys.size() != kAnswerKeyBytes * cases.count()) {
     throw sqlite::corrupt("the keys of a chunk are not as many as its cases");
   }
-  auto next_done = done.begin();
+  std::uint64_t bytes = 0;
+  auto next_done = loaded.done.begin();
   for (std::uint32_t i = 0; i < cases.count(); ++i) {
-    if (next_done != done.end() && *next_done == i) {
+    if (next_done != loaded.done.end() && *next_done == i) {
       ++next_done;
       continue;
     }
     const std::string_view key = keys.substr(i * kAnswerKeyBytes, kAnswerKeyBytes);
     if (key == kNoKey) continue;
+    const Claim claim =
+        claim_of(std::string_view(cases.bytes)
+                     .substr(cases.offsets[i], cases.offsets[i + 1] - cases.offsets[i]));
+    if (!claim.is_plain) continue;
     const sqlite::ResetAtEnd reset_find(find_);
-    find_.bind(sqlite::Blob{key}, version);
-    if (!find_.step()) continue;
+    find_.bind(sqlite::Blob{key}, version, claim.expected.has_value());
     KnownAnswer known{.index = i};
-    const std::string_view entry =
-        std::string_view(cases.bytes)
-            .substr(cases.offsets[i], cases.offsets[i + 1] - cases.offsets[i]);
-    if (fits(*load.look_up, entry, known)) found.push_back(known);
+    if (!find_.step() || !fits(*load.look_up, claim, known)) continue;
+    loaded.known.push_back(known);
+    bytes += known.answer_bytes;
+    if (bytes < kKnownBytesMax) continue;
+    loaded.more_known = true;
+    return;
   }
-  return found;
 }
 
-bool AnswerTable::fits(const LookUp& look_up, std::string_view entry, KnownAnswer& known) {
+bool AnswerTable::fits(const LookUp& look_up, const Claim& claim, KnownAnswer& known) {
   const std::int64_t id = find_.integer(0);
   const std::int64_t proof = find_.integer(1);
   const bool is_trusted =
@@ -188,12 +188,11 @@ bool AnswerTable::fits(const LookUp& look_up, std::string_view entry, KnownAnswe
       find_.number(5) > look_up.limits.answer_bytes_max) {
     return false;
   }
-  const Claim claim = claim_of(entry);
-  if (!claim.is_plain) return false;
   // Another claim is wrong, or cannot be read: that a worker has to say.
   if (claim.expected && *claim.expected != find_.bytes(6)) return false;
   known.verdict = claim.expected ? Verdict::kAccepted : Verdict::kSolved;
   known.source = find_.integer(2);
+  known.answer_bytes = find_.number(5);
   return true;
 }
 

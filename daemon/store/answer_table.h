@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "daemon/broker/effect.h"
 #include "daemon/broker/event.h"
@@ -38,15 +38,23 @@ class AnswerTable {
   void rolled_back() { is_read_ = false; }
 
   // ---- Also outside of one.
-  // Of the cases without a result (not in `done`, ascending), those whose answers are known.
-  std::vector<KnownAnswer> look_up(const LoadChunk& load, const ChunkCases& cases,
-                                   const std::vector<std::uint32_t>& done, std::int64_t version);
+  // Sets `known` and `more_known`: of the cases without a result (not in `done`) those whose
+  // answers are known.
+  void look_up(const LoadChunk& load, std::int64_t version, event::ChunkLoaded& loaded);
   [[nodiscard]] std::uint64_t count() const { return is_read_ ? last_ - first_ + 1 : 0; }
 
  private:
+  // What is claimed of a case that can be solved.
+  struct Claim {
+    bool is_plain = false;  // there is an instance, and no answer that cannot be read
+    std::optional<std::string_view> expected;
+  };
+  static Claim claim_of(std::string_view serialised_case);
+
   void read_ends();
-  // Whether the answer of the row that `find_` is at may be used for this case, and how.
-  bool fits(const LookUp& look_up, std::string_view entry, KnownAnswer& known);
+  // Whether the answer of the row that `find_` is at may be used for a case with this claim, and
+  // how.
+  bool fits(const LookUp& look_up, const Claim& claim, KnownAnswer& known);
 
   const std::uint64_t answers_max_;
   sqlite::Statement find_;

@@ -291,7 +291,8 @@ void Store::insert(const record::InsertResults& record) {
     row.step();
     row.reset();
     if (result.cached) row.bind_at(11, false);
-    if (record.keeps_answers && !result.key.empty() && result.has_answer && !result.cached) {
+    if (record.keeps_answers && !result.key.empty() && result.has_answer && !result.cached &&
+        is_known(result.verdict)) {
       answers_->keep(result.key, version, id, record.stretch);
     }
   }
@@ -353,7 +354,7 @@ event::ChunkLoaded Store::load_chunk(const LoadChunk& load) {
     loaded.look_up = load.look_up;
     const std::int64_t version = known_version(load.look_up->solver_version);
     if (version != 0) {
-      loaded.known = answers_->look_up(load, *loaded.cases, loaded.done, version);
+      answers_->look_up(load, version, loaded);
     }
   }
   return loaded;

@@ -60,10 +60,13 @@ Size size_of(const Record& record) {
     return size;
   }
   if (const auto* cached = std::get_if<record::InsertCached>(&record)) {
-    return {cached->answers.size(), kRecordBytes * (1 + cached->answers.size()), 1};
+    Size size{cached->answers.size(), kRecordBytes * (1 + cached->answers.size()), 1};
+    for (const KnownAnswer& known : cached->answers) size.bytes += known.answer_bytes;
+    return size;
   }
   if (const auto* revise = std::get_if<record::ReviseResults>(&record)) {
-    return {revise->count, kRecordBytes + revise->count, 1};
+    // Answers that are forgotten lie anywhere in an index.
+    return {revise->count, kRecordBytes + revise->count, std::uint64_t{1} + revise->count};
   }
   if (const auto* chunk = std::get_if<record::InsertChunk>(&record)) {
     std::uint64_t bytes =
@@ -71,10 +74,13 @@ Size size_of(const Record& record) {
     for (const FileEntry& file : chunk->files) bytes += kRecordBytes + file.path.size();
     return {chunk->files.size(), bytes, 1};
   }
-  // The answers of a stretch lie side by side.
-  constexpr std::uint64_t kStretchPages = 200;
-  const auto* settled = std::get_if<record::ForgetStretch>(&record);
-  return {1, kRecordBytes, settled != nullptr && settled->proven ? kStretchPages : 1};
+  if (const auto* settled = std::get_if<record::ForgetStretch>(&record)) {
+    // Its answers lie side by side in the table, and anywhere in the index out of which they go.
+    constexpr std::uint64_t kAnswersOfAPage = 20;
+    return {1, kRecordBytes,
+            1 + (settled->proven ? settled->cases / kAnswersOfAPage : settled->cases)};
+  }
+  return {1, kRecordBytes, 1};
 }
 
 std::uint64_t age_ms(WriteAheadLog::Clock::time_point since) {

@@ -269,6 +269,39 @@ TEST_F(AnswersTest, OneWithoutAnAnswerIsNotKept) {
   EXPECT_EQ(look(path, "SELECT count(*) FROM answers"), 0);
 }
 
+TEST_F(AnswersTest, WhatALimitLeftIsNoAnswer) {
+  write(*store, {insert_job(1), insert_worker(1), insert_chunk(1, 0, 1, 3)});
+  solve(1, 0, {{1, 0, Verdict::kTimeLimit, "half"}, {2, 0, Verdict::kInternalError, "odd"}}, "ab");
+  EXPECT_EQ(look(path, "SELECT count(*) FROM answers"), 0);
+}
+
+TEST_F(AnswersTest, LargeAnswersAreCopiedAFewAtATime) {
+  write(*store, {insert_job(1), insert_worker(1), insert_chunk(1, 0, 1, 3)});
+  const std::string large(3U << 20U, 'x');
+  solve(1, 0,
+        {{1, 0, Verdict::kSolved, large},
+         {2, 0, Verdict::kSolved, large},
+         {3, 0, Verdict::kSolved, large}},
+        "abc");
+  submit(2, "cba", {"", "", ""});
+  LoadChunk again = load(2, 3);
+  again.look_up->limits.answer_bytes_max = 2 * large.size();
+  const event::ChunkLoaded some = store->load_chunk(again);
+  ASSERT_EQ(some.known.size(), 2U);
+  EXPECT_EQ(some.known[0].answer_bytes, large.size());
+  EXPECT_TRUE(some.more_known);
+  write(*store, {record::InsertCached{.job = {2},
+                                      .chunk_no = 0,
+                                      .first_case = {1},
+                                      .solver_version = "solver 1",
+                                      .graded_ms = 99,
+                                      .answers = some.known}});
+  const event::ChunkLoaded rest = store->load_chunk(again);
+  ASSERT_EQ(rest.known.size(), 1U);
+  EXPECT_EQ(rest.known[0].index, 2U);
+  EXPECT_FALSE(rest.more_known);
+}
+
 TEST_F(AnswersTest, ARestartKnowsWhatToAsk) {
   fill();
   submit(2, "ab", {"", ""});

@@ -92,6 +92,39 @@ TEST_F(StoreThreadTest, ATransactionIsBoundedInRows) {
   EXPECT_GE(count<StoreThread::Durable>(), 5U);
 }
 
+// A copy of an answer is small in memory, and in the database as large as the answer.
+TEST_F(StoreThreadTest, ATransactionIsBoundedInBytesThatItCopies) {
+  StoreOptions options;
+  options.commit_bytes_max = 10'000;
+  start(path_, options);
+  const std::string answer(20'000, 'x');
+  auto results = insert_results(1, {{1, 0, Verdict::kSolved, answer}});
+  const std::string key(kAnswerKeyBytes, 'k');
+  results.results.results[0].key = key;
+  results.keeps_answers = true;
+  thread_->submit({.sequence = 1,
+                   .records = {insert_job(1), insert_worker(1), insert_chunk(1, 0, 1, 1), results},
+                   .loads = {}});
+  EXPECT_TRUE(wait([&] { return durable() == 1; }));
+  const std::int64_t source = look(path_, "SELECT result FROM answers");
+  sqlite::Connection other(path_, sqlite::Connection::Mode::kReadWrite);
+  other.exec("BEGIN IMMEDIATE");
+  for (std::uint64_t i = 2; i <= 6; ++i) {
+    const record::InsertCached copy{.job = {i},
+                                    .chunk_no = 0,
+                                    .first_case = {1},
+                                    .solver_version = "solver 1",
+                                    .graded_ms = 99,
+                                    .answers = {{.source = source, .answer_bytes = answer.size()}}};
+    thread_->submit(
+        {.sequence = i, .records = {insert_job(i), insert_chunk(i, 0, 1, 1), copy}, .loads = {}});
+  }
+  EXPECT_TRUE(wait([&] { return count<event::IntakePaused>() == 1; }));
+  other.exec("ROLLBACK");
+  EXPECT_TRUE(wait([&] { return durable() == 6; }));
+  EXPECT_EQ(count<StoreThread::Durable>(), 6U);
+}
+
 TEST_F(StoreThreadTest, LoadsSeeTheRecordsBeforeThemAndKeepTheirOrder) {
   start();
   const auto load = [](ChunkNo chunk_no) {
