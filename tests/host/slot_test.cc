@@ -45,6 +45,21 @@ TEST(Slot, TakesOneLeaseAfterTheOther) {
   EXPECT_EQ(runner.slot.pid(), pid);
 }
 
+// Its descriptor was readable, perhaps, when it was that of another slot's process, which died.
+TEST(Slot, ASilentProcessIsNotWaitedFor) {
+  SlotRunner runner;
+  runner.slot.warm_up();
+  const pid_t pid = runner.slot.pid();
+  std::vector<Event> events;
+  runner.slot.on_readable(events);
+  EXPECT_TRUE(events.empty());
+  EXPECT_EQ(runner.slot.pid(), pid);
+  runner.slot.start(make_dispatch("busy", good_cases(1'000)), events);
+  runner.slot.on_readable(events);
+  EXPECT_FALSE(runner.slot.idle());
+  runner.slot.abort(events);
+}
+
 TEST(Slot, GradesAWrongClaimAndKeepsTheRightAnswer) {
   SlotRunner runner;
   proto::Case c = bishops_case(8, 6);

@@ -174,7 +174,8 @@ void Slot::emit_results(bool finished, std::vector<Event>& events) {
 // ---- What the child says
 
 void Slot::on_readable(std::vector<Event>& events) {
-  const std::optional<char> byte = process_.hear();
+  std::optional<char> byte;
+  if (!process_.running() || !process_.hear(byte)) return;
   if (idle()) {  // it died while it had nothing to do
     const ProcessEnd end = process_.end(true);
     if (count_early_death(end)) ensure_process(false);

@@ -46,7 +46,8 @@ class Slot {
   void abort(std::vector<Event>& events);
   void kill();  // forgets the lease, without events
 
-  // To be called when fd() is readable and when the steady clock reaches next_check_ns().
+  // To be called when fd() is readable and when the steady clock reaches next_check_ns(). Neither
+  // waits, also if there is nothing to read.
   void on_readable(std::vector<Event>& events);
   void on_check(std::vector<Event>& events);
   [[nodiscard]] int fd() const { return process_.fd(); }

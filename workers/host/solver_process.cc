@@ -161,13 +161,15 @@ bool SolverProcess::tell(char byte) {
   return ::send(socket_, &byte, 1, MSG_NOSIGNAL | MSG_DONTWAIT) == 1;
 }
 
-std::optional<char> SolverProcess::hear() {
-  char byte = 0;
+bool SolverProcess::hear(std::optional<char>& byte) {
+  char heard = 0;
   ssize_t got = 0;
   do {
-    got = ::recv(socket_, &byte, 1, 0);
+    got = ::recv(socket_, &heard, 1, MSG_DONTWAIT);
   } while (got < 0 && errno == EINTR);
-  return got == 1 ? std::optional(byte) : std::nullopt;
+  if (got < 0 && errno == EAGAIN) return false;
+  byte = got == 1 ? std::optional(heard) : std::nullopt;
+  return true;
 }
 
 std::int64_t SolverProcess::cpu_ns() const {

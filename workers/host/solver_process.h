@@ -37,9 +37,11 @@ class SolverProcess {
   // Kills it if it runs, and takes its end. REQUIRES: running().
   ProcessEnd end(bool kill);
 
-  // One byte to or from the child; false, or nullopt, if it is gone.
+  // One byte to the child; false if it is gone.
   bool tell(char byte);
-  std::optional<char> hear();
+  // Takes what the child has said, nullopt if it is gone. False: nothing. It never waits: the
+  // descriptor may have been readable when it was another process's.
+  bool hear(std::optional<char>& byte);
   // Readable when the child has said something or is gone; -1 if none is running.
   [[nodiscard]] int fd() const { return socket_; }
   [[nodiscard]] pid_t pid() const { return pid_; }
