@@ -227,7 +227,7 @@ TEST_F(AnswersTest, AFailedCanaryForgetsAllThatIsNotProven) {
 
 TEST_F(AnswersTest, TheOldestGoWhenThereIsNoRoom) {
   StoreOptions options;
-  options.answer_cache_bytes_max = 2 * 96;
+  options.answer_cache_bytes_max = 2 * kAnswerRowBytes;
   open(options);
   fill();
   submit(2, "x", {""});
