@@ -207,8 +207,8 @@ class Parser {
         ->type_name("SOLVER");
     command
         ->add_option("--require", submit->require,
-                     "Only workers with this label (puzzle-worker --label); repeatable, all must "
-                     "match")
+                     "Solve only on workers with this label (puzzle-worker --label); "
+                     "repeatable, all must match; known answers are taken all the same")
         ->type_name("KEY=VALUE")
         ->allow_extra_args(false)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
@@ -379,7 +379,9 @@ class Parser {
   std::string describe(const CLI::ParseError& error) const {
     // An unknown first word is what CLI11 calls a missing command.
     if (app_.get_subcommands().empty() && app_.remaining_size() > 0) {
-      return "there is no command \"" + app_.remaining().front() + "\"";
+      const std::string first = app_.remaining().front();
+      return (first.starts_with('-') ? "there is no option " : "there is no command \"") + first +
+             (first.starts_with('-') ? "" : "\"");
     }
     std::string text = error.what();
     std::ranges::replace(text, '\n', ' ');

@@ -13,6 +13,7 @@
 
 #include "client/failure.h"
 #include "client/interrupt.h"
+#include "proto/base/printable.h"
 #include "proto/wire.h"
 
 namespace puzzled::client {
@@ -175,7 +176,14 @@ class Collector {
     }
   }
 
-  static void check_label(const TestFile& file) {
+  void check_label(const TestFile& file) const {
+    if (options_.labels_unique && (file.label.empty() || !is_printable(file.label))) {
+      throw Failure(kExitInvalid,
+                    fmt::format("the name of {} is empty, or no printable UTF-8, and cannot be the "
+                                "label of its cases",
+                                file.path),
+                    "give the file another name");
+    }
     if (file.label.size() <= wire::kPathBytesMax) return;
     throw Failure(kExitInvalid,
                   fmt::format("the label of {} is {} bytes long, the limit is {}", file.path,

@@ -111,6 +111,7 @@ TEST(ParseOptions, WorkersAndRequirements) {
 
 TEST(ParseOptions, RefusesNonsense) {
   EXPECT_EQ(refusal({"solv"}), "there is no command \"solv\"");
+  EXPECT_EQ(refusal({"--nonsense"}), "there is no option --nonsense");
   EXPECT_NE(refusal({}), "(none)");
   EXPECT_NE(refusal({"show"}), "(none)");
   for (const char* job : {"0", "-1", "0x10", "1e3", "99999999999999999999", "x", "1 "}) {

@@ -137,6 +137,9 @@ TEST(CollectTestFiles, RefusesWhatItCannotUse) {
             std::string::npos);
   EXPECT_NE(refusal({.paths = {"/nowhere/a.in"}}).find("cannot read /nowhere/a.in: No such file"),
             std::string::npos);
+  EXPECT_NE(refusal({.paths = {folder.file("two\nlines.in")}}).find("no printable UTF-8"),
+            std::string::npos);
+  EXPECT_NE(refusal({.paths = {folder.file(".in")}}).find("is empty"), std::string::npos);
   EXPECT_NE(refusal({}).find("no test files are named"), std::string::npos);
   EXPECT_NE(refusal({.paths = {"-"}, .files_from = "-"}).find("standard input can be either"),
             std::string::npos);
