@@ -84,14 +84,14 @@ class Upload {
   // Takes the next chunk from the source into the window, unless the daemon has it already.
   bool read_chunk() {
     Chunk chunk;
-    if (!source_.next(chunk, keys_wanted_)) {
+    const auto chunk_no = static_cast<std::uint32_t>(digests_.size() - 1);
+    if (!source_.next(chunk, keys_wanted_ && chunk_no >= stored_chunks_)) {
       source_done_ = true;
       return false;
     }
     std::vector<std::string> serialised;
     for (const proto::File& file : chunk.files) serialised.push_back(file.SerializeAsString());
     const std::uint64_t hash = wire::chunk_hash(chunk.cases, serialised);
-    const auto chunk_no = static_cast<std::uint32_t>(digests_.size() - 1);
     digests_.push_back(wire::fold_digest(digests_.back(), hash));
     case_count_ += chunk.case_count;
     file_count_ += chunk.files.size();

@@ -302,7 +302,8 @@ std::uint64_t Canaries::note(Session& session, const Job& job,
                     .chunk_first_case = chunk.first_case,
                     .chunk_case_count = chunk.case_count,
                     .first = static_cast<std::uint32_t>(run.first.value - chunk.first_case.value),
-                    .count = run.count});
+                    .count = run.count,
+                    .chunk_keyed = chunk.keyed});
   }
   return number;
 }

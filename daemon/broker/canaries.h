@@ -45,6 +45,7 @@ struct UnprovenRun {
   std::uint32_t chunk_case_count = 0;
   std::uint32_t first = 0;  // in the chunk
   std::uint32_t count = 0;
+  bool chunk_keyed = false;  // as far as is known: not after a restart
 };
 // What a worker stored between two canaries of a lane.
 struct Stretch {

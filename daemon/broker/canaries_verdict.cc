@@ -106,7 +106,8 @@ void Canaries::revise_job(JobId id, const std::vector<Unproven>& results) {
     reopened.push_back({.chunk = {.first_case = run.chunk_first_case,
                                   .chunk_no = run.chunk_no,
                                   .case_count = run.chunk_case_count,
-                                  .done_count = run.chunk_case_count},
+                                  .done_count = run.chunk_case_count,
+                                  .keyed = run.chunk_keyed},
                         .cases = {.first = run.first, .count = run.count}});
   }
   core_.window->reopen(*job, std::move(reopened));

@@ -42,7 +42,7 @@ class Step {
   [[nodiscard]] std::uint64_t recording_number() const { return steps_ + 1; }
 
   // Counts what a step may have much of (BrokerOptions::step_work_max).
-  void note_work() { ++work_; }
+  void note_work(std::uint64_t count = 1) { work_ += count; }
   [[nodiscard]] std::uint64_t work() const { return work_; }
 
   void record(Record what) { effects_->records.push_back(std::move(what)); }

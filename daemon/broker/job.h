@@ -42,6 +42,7 @@ struct OpenChunk {
   std::uint32_t leased_count = 0;  // of them
   std::uint32_t case_bytes = 0;    // as BacklogChunk::bytes
   bool keyed = false;              // likewise
+  bool looked_up = false;          // by the question whose answer it has, or waits for
   std::uint64_t memory_bytes = 0;  // what it counts for in the window
   // While kLoading: when it was asked of the store (steady), and the number of the question. Other
   // answers are older than what is known here. 0: what was asked is out of date.
@@ -171,6 +172,8 @@ struct Job {
   std::uint64_t alone_count = 0;   // suspect cases of them
   std::uint64_t leased_count = 0;
   std::uint32_t loading_count = 0;
+  std::uint64_t looked_up_count = 0;  // open cases that were looked up in this boot
+  std::uint64_t known_count = 0;      // of them: their answers were known
 
   Place place;
   Cost cost;

@@ -62,7 +62,7 @@ void Jobs::open_job(event::OpenJob&& request) {
                            .next_chunk = job != nullptr ? job->chunk_count : entry->chunk_count,
                            .digest = job != nullptr ? job->digest : entry->digest,
                            .sealed = job == nullptr || job->sealed,
-                           .keys_wanted = job != nullptr && core_.reuse->looks_up(*job)});
+                           .keys_wanted = job != nullptr && core_.reuse->wants_keys(*job)});
     return;
   }
   const JobSpec& spec = request.spec;
@@ -100,7 +100,7 @@ void Jobs::open_job(event::OpenJob&& request) {
                                                    .next_chunk = 0,
                                                    .digest = job.digest,
                                                    .sealed = false,
-                                                   .keys_wanted = core_.reuse->looks_up(job)});
+                                                   .keys_wanted = core_.reuse->wants_keys(job)});
 }
 
 Job& Jobs::create(const event::OpenJob& request, LaneNo lane) {
@@ -157,10 +157,10 @@ void Jobs::add_chunk(event::AddChunk&& request) {
                   "the next chunk of this job is number " + std::to_string(next));
   }
   if (!accept_chunk(*job, request)) return;
-  core_.step.reply_when_durable(request.peer,
-                                message::ChunkAccepted{.request = request.request,
-                                                       .chunk_no = request.chunk_no,
-                                                       .keys_wanted = core_.reuse->looks_up(*job)});
+  core_.step.reply_when_durable(
+      request.peer, message::ChunkAccepted{.request = request.request,
+                                           .chunk_no = request.chunk_no,
+                                           .keys_wanted = core_.reuse->wants_keys(*job)});
 }
 
 void Jobs::chunk_compared(const event::ChunkCompared& chunk) {
@@ -203,7 +203,7 @@ bool Jobs::accept_chunk(Job& job, event::AddChunk& request) {
   const CaseNo first_case{job.case_count + 1};
   const std::uint64_t file_count = request.files.size();
   // Sent before the client knew that they are not wanted.
-  if (!request.keys.empty() && !core_.reuse->looks_up(job)) request.keys.clear();
+  if (!request.keys.empty() && !core_.reuse->wants_keys(job)) request.keys.clear();
   core_.window->accept(job, request.peer, first_case, request.cases, !request.keys.empty());
   core_.step.record(record::InsertChunk{.job = job.id,
                                         .chunk_no = request.chunk_no,

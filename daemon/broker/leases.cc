@@ -15,6 +15,11 @@ namespace {
 // What a result row takes in the store's queue beside its answer and message.
 constexpr std::uint64_t kRowBytes = 96;
 
+bool is_verdict_of_answer(const CaseResult& result) {
+  return is_verdict(static_cast<std::uint64_t>(result.verdict)) && is_known(result.verdict) &&
+         result.verdict != Verdict::kInvalidInstance;
+}
+
 }  // namespace
 
 // ---- Out.
@@ -133,11 +138,22 @@ std::optional<FailedCanary> Leases::results(Session& session, event::WorkerResul
     lease->progress_ms = session.progress_ms = core_.step.steady_ms();
     // Without an answer it keeps them, and sends them again.
     if (store_is_far_behind()) return std::nullopt;
+    clear_keys(*lease, event.results);
     if (auto failed = judge(session, *lease, event.results, event.busy_us)) return failed;
   }
   core_.step.tell_when_durable(session.peer, message::Stored{core_.boot, event.lease, event.part});
   if (!lease->is_settled()) count(session, *lease, std::move(event));
   return std::nullopt;
+}
+
+// Equal cases are merged only where keys were wanted. A limit or a crash says as much of the
+// machine as of the case, whatever answer came with it.
+void Leases::clear_keys(const Lease& lease, ResultSet& results) {
+  for (CaseResult& result : results.results) {
+    result.cached = result.cached && lease.keeps_answers;
+    const bool is_kept = lease.keeps_answers && result.has_answer && is_verdict_of_answer(result);
+    if (!is_kept) result.key = {};
+  }
 }
 
 // Before anything else of the part counts.
@@ -148,8 +164,11 @@ std::optional<FailedCanary> Leases::judge(Session& session, Lease& lease, const 
   const auto result = std::ranges::find(results.results, canary.position, &CaseResult::position);
   if (result == results.results.end()) return std::nullopt;
   canary.is_open = false;
-  busy_us -= std::min(busy_us, result->time_us);  // not the job's own cost
-  if (!core_.canaries->is_current(canary)) return std::nullopt;
+  // Not the job's own cost. One that was not solved has the time of its equal.
+  if (!result->cached) busy_us -= std::min(busy_us, result->time_us);
+  // A limit or a crash says as much of the machine as of the case: the time and memory that are
+  // known may be those of a solver that had its tables already.
+  if (!core_.canaries->is_current(canary) || !is_known(result->verdict)) return std::nullopt;
   if (std::string why = core_.canaries->judge(canary, *result); !why.empty()) {
     return FailedCanary{.lane = lease.lane, .why = std::move(why)};
   }
@@ -173,7 +192,10 @@ void Leases::count(Session& session, Lease& lease, event::WorkerResults&& event)
   core_.queue.cost(job.place.lane).learn(solved, event.busy_us);
   const LaneNo plain = core_.queue.lane(job.place.lane).plain;
   if (plain != job.place.lane) core_.queue.cost(plain).learn(solved, event.busy_us);
-  if (lease.keeps_answers) core_.reuse->answers_kept();
+  const bool keeps = std::ranges::any_of(rows, [&](const record::ResultRow& row) {
+    return !event.results.results[row.index].key.empty();
+  });
+  if (keeps) core_.reuse->answers_kept();
   session.cases_done += rows.size();
   core_.sessions->record_worker(session);
   const std::uint64_t bytes =
@@ -187,7 +209,7 @@ void Leases::count(Session& session, Lease& lease, event::WorkerResults&& event)
                                           .results = std::move(event.results),
                                           .rows = std::move(rows),
                                           .stretch = stretch,
-                                          .keeps_answers = lease.keeps_answers});
+                                          .keeps_answers = keeps});
   core_.canaries->limit(session);
   note_undurable(bytes, is_over() ? &lease : nullptr);
   if (is_over()) detach(lease);

@@ -109,6 +109,8 @@ class Leases {
   // What is to be sent: the lease's pieces, and the canary among them.
   static std::vector<message::Slice> slices_of(Lease& lease,
                                                const std::optional<PickedCanary>& picked);
+  // Keys that stand for nothing that is kept, and what nobody has asked for, are taken off.
+  static void clear_keys(const Lease& lease, ResultSet& results);
   std::optional<FailedCanary> judge(Session& session, Lease& lease, const ResultSet& results,
                                     std::uint64_t& busy_us);
   // Takes in what counts of a part. The lease may be settled, the job ended afterwards.

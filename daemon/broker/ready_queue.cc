@@ -5,6 +5,12 @@
 #include "proto/base/assert.h"
 
 namespace puzzled::broker {
+namespace {
+
+// How far work of the store alone can put a job behind the one that was served last.
+constexpr std::uint64_t kStoreLagMaxUs = 1'000'000;
+
+}  // namespace
 
 LaneNo ReadyQueue::lane_of(const std::string& puzzle, const std::string& solver) {
   const auto [it, added] = numbers_.try_emplace(Key{puzzle, solver, {}, {}}, 0);
@@ -133,12 +139,21 @@ void ReadyQueue::repair(const Place& place) {
 }
 
 void ReadyQueue::charge(Place& place, std::uint64_t us) {
+  clock(place) = std::max(clock(place), place.turn.virtual_us);
+  move_to(place, place.turn.virtual_us + std::max<std::uint64_t>(1, us));
+}
+
+void ReadyQueue::charge_store(Place& place, std::uint64_t us) {
+  const std::uint64_t now_us = place.turn.virtual_us;
+  move_to(place, std::max(now_us, std::min(now_us + us, clock(place) + kStoreLagMaxUs)));
+}
+
+void ReadyQueue::move_to(Place& place, std::uint64_t virtual_us) {
   Lane& lane = lanes_[place.lane];
   if (place.ready) lane.ready.erase(place.turn);
   if (place.hungry) lane.hungry.erase(place.turn);
   if (place.curious) curious_.erase(place.turn);
-  clock(place) = std::max(clock(place), place.turn.virtual_us);
-  place.turn.virtual_us += std::max<std::uint64_t>(1, us);
+  place.turn.virtual_us = virtual_us;
   if (place.ready) lane.ready.insert(place.turn);
   if (place.hungry) lane.hungry.insert(place.turn);
   if (place.curious) curious_.insert(place.turn);
@@ -155,10 +170,12 @@ std::optional<Turn> ReadyQueue::first_ready(std::span<const LaneNo> lanes) const
 
 std::optional<Turn> ReadyQueue::first_hungry() const {
   std::optional<Turn> best;
-  if (!curious_.empty()) best = *curious_.begin();
   for (const LaneNo no : served_) {
     const auto& turns = lanes_[no].hungry;
     if (!turns.empty() && (!best || *turns.begin() < *best)) best = *turns.begin();
+  }
+  if (!curious_.empty() && (!best || curious_.begin()->priority > best->priority)) {
+    best = *curious_.begin();
   }
   return best;
 }

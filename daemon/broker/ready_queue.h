@@ -91,9 +91,13 @@ class ReadyQueue {
   void repair(const Place& place);
   // `place` was given `us` of work.
   void charge(Place& place, std::uint64_t us);
+  // The store has `us` of work for it. No worker is kept from others by that: it moves no clock,
+  // and puts the job behind its equals within a bound only.
+  void charge_store(Place& place, std::uint64_t us);
   // The next job of these lanes, if any is ready.
   [[nodiscard]] std::optional<Turn> first_ready(std::span<const LaneNo> lanes) const;
-  // The next job of a served lane that wants cases from the store, or of any that is curious.
+  // The next job that wants cases from the store: of a served lane, or a curious one. Of equal
+  // priority, one that somebody works for comes before those that are only curious.
   [[nodiscard]] std::optional<Turn> first_hungry() const;
 
  private:
@@ -102,6 +106,7 @@ class ReadyQueue {
   }
   using Key = std::tuple<std::string, std::string, std::string, Labels>;
   void catch_up(Place& place);
+  void move_to(Place& place, std::uint64_t virtual_us);
   LaneNo new_number();
 
   std::vector<Lane> lanes_;

@@ -11,8 +11,11 @@
 namespace puzzled::broker {
 namespace {
 
-// What such a result takes in the store's queue: it is copied there.
+// What such a result takes in the store beside the answer, which is copied there.
 constexpr std::uint64_t kRowBytes = 64;
+// Chunks with keys of a job whose cases may be cheap: enough that the first ones are looked up
+// before the last ones are accepted (a client has 16 on the way).
+constexpr std::uint32_t kChunksTried = 64;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -71,10 +74,20 @@ void Reuse::withdrawn(LaneNo lane, const std::string& version) {
   if (versions.offered.empty()) versions.last = version;
 }
 
+const Cost& Reuse::cost_of(const Job& job) const {
+  return job.cost.known() ? job.cost : core_.queue.lane(job.place.lane).cost;
+}
+
 bool Reuse::keeps_answers(const Job& job) const {
   if (!core_.options.answer_cache || job.spec->no_cache) return false;
-  const Cost& cost = job.cost.known() ? job.cost : core_.queue.lane(job.place.lane).cost;
+  const Cost& cost = cost_of(job);
   return !cost.known() || cost.case_us() >= core_.options.answer_cache_cost_us;
+}
+
+bool Reuse::wants_keys(const Job& job) const {
+  if (!looks_up(job)) return false;
+  return cost_of(job).known() || job.chunk_count < kChunksTried ||
+         (job.known_count > 0 && job.known_count >= job.looked_up_count / 2);
 }
 
 const std::string* Reuse::version_for(const Job& job) const {
@@ -98,18 +111,26 @@ std::optional<LookUp> Reuse::look_up(const Job& job) const {
                 .trust = core_.canaries->trust()};
 }
 
+bool Reuse::is_outdated(const event::ChunkLoaded& loaded) const {
+  return loaded.look_up && loaded.look_up->trust != core_.canaries->trust();
+}
+
 void Reuse::take(Job& job, OpenChunk& chunk, event::ChunkLoaded& loaded) {
-  if (loaded.known.empty() || loaded.look_up->trust != core_.canaries->trust()) return;
+  if (loaded.look_up) job.looked_up_count += chunk.open_count;
+  if (loaded.known.empty()) return;
   const auto count = static_cast<std::uint32_t>(loaded.known.size());
+  std::uint64_t bytes = count * kRowBytes;
   ASSERT(count <= chunk.open_count);
   for (const KnownAnswer& known : loaded.known) {
     ASSERT(known.index < chunk.case_count);
+    bytes += known.answer_bytes;
     loaded.done.push_back(known.index);
     if (!job.suspects.empty()) job.suspects.erase(CaseNo{chunk.first_case.value + known.index});
   }
   chunk.open_count -= count;
   job.done_count += count;
-  core_.leases->note_undurable(count * kRowBytes, nullptr);
+  job.known_count += count;
+  core_.leases->note_undurable(bytes, nullptr);
   core_.step.record(record::InsertCached{.job = job.id,
                                          .chunk_no = chunk.chunk_no,
                                          .first_case = chunk.first_case,

@@ -26,11 +26,17 @@ class Reuse {
 
   // Whether the answers of its cases are worth keeping: then workers send keys.
   [[nodiscard]] bool keeps_answers(const Job& job) const;
-  // Whether some of its cases may be known: then its client sends keys.
+  // Whether some of its cases may be known.
   [[nodiscard]] bool looks_up(const Job& job) const { return version_for(job) != nullptr; }
+  // And whether its next chunk should come with keys. While nobody knows what its cases cost, that
+  // is for the first chunks, and as long as most cases are found.
+  [[nodiscard]] bool wants_keys(const Job& job) const;
   // What to ask when a chunk with keys is loaded.
   [[nodiscard]] std::optional<LookUp> look_up(const Job& job) const;
-  // Records what was found as results; `loaded.done` has these cases, too.
+  // A mark or a conviction came between: what was found may count no more, or more may be known.
+  [[nodiscard]] bool is_outdated(const event::ChunkLoaded& loaded) const;
+  // REQUIRES: not is_outdated(). Records what was found as results; `loaded.done` has these cases,
+  // too.
   void take(Job& job, OpenChunk& chunk, event::ChunkLoaded& loaded);
 
   // A worker offers this version of a lane's solver, or no more. Of Lane::plain.
@@ -44,6 +50,7 @@ class Reuse {
     // While there is no worker: what the last one had, or what gave the last results.
     std::string last;
   };
+  [[nodiscard]] const Cost& cost_of(const Job& job) const;
   // Whose answers may stand for those of the job; nullptr: it looks up none.
   [[nodiscard]] const std::string* version_for(const Job& job) const;
 

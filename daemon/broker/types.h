@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "proto/base/answer_key.h"
 #include "proto/base/labels.h"
 #include "proto/base/verdict.h"
 
@@ -88,9 +89,6 @@ struct SolverOffer {
   std::string version;
 };
 
-// By what the answer of a case is found again (workers/puzzles/key.h); never looked into here.
-inline constexpr std::size_t kAnswerKeyBytes = 16;
-
 // The result of one case as a worker reports it. The views point into `ResultSet::body`.
 struct CaseResult {
   std::uint32_t position = 0;  // in the dispatch
@@ -100,7 +98,7 @@ struct CaseResult {
   bool has_answer = false;
   std::string_view answer;
   std::string_view message;
-  std::string_view key = {};  // kAnswerKeyBytes that stand for the instance, or nothing
+  std::string_view key = {};  // kAnswerKeyBytes, never looked into here; or nothing
   bool cached = false;        // an equal instance of the dispatch was solved, not this one
 };
 struct ResultSet {

@@ -17,6 +17,13 @@ constexpr std::uint64_t kChunkOverheadBytes = 320;
 constexpr std::uint64_t kCaseOverheadBytes = 5;
 // Jobs looked at for something to put away, before a load has to wait for room.
 constexpr int kVictimsMax = 16;
+// A look-up costs the store as much as reading hundreds of cases: what one of a case counts for in
+// the turns, how many weigh as much in a step as a chunk that is only read, and how many chunks of
+// a job that may need some are on their way at once. More would wait in the store, where no new
+// job can come before them.
+constexpr std::uint64_t kLookUpUs = 20;
+constexpr std::uint32_t kLookUpsPerWork = 16;
+constexpr std::uint32_t kKeyedLoadsMax = 4;
 
 }  // namespace
 
@@ -118,6 +125,7 @@ void Window::set_loaded(event::ChunkLoaded&& loaded) {
     return;  // it was asked again, and the other answer has come or will
   }
   OpenChunk& chunk = *it->second;
+  if (core_.reuse->is_outdated(loaded)) return ask(*job, chunk);
   ASSERT(loaded.cases != nullptr && loaded.cases->count() == chunk.case_count);
   ASSERT(loaded.done.size() == chunk.case_count - chunk.open_count);
   chunk.case_bytes = static_cast<std::uint32_t>(loaded.cases->bytes.size());
@@ -125,9 +133,11 @@ void Window::set_loaded(event::ChunkLoaded&& loaded) {
   bytes_ = bytes_ - chunk.memory_bytes + memory;
   job->window_bytes = job->window_bytes - chunk.memory_bytes + memory;
   chunk.memory_bytes = memory;
+  const bool more_known = loaded.more_known;
+  core_.reuse->take(*job, chunk, loaded);
+  if (more_known && chunk.open_count > 0) return ask(*job, chunk);
   chunk.cases = std::move(loaded.cases);
   --job->loading_count;
-  core_.reuse->take(*job, chunk, loaded);
   if (chunk.open_count > 0) {
     activate(*job, chunk, loaded.done);
   } else {
@@ -178,7 +188,13 @@ void Window::load(Job& job) {
   update_place(job);
 }
 
-void Window::ask(const Job& job, OpenChunk& chunk) {
+void Window::ask(Job& job, OpenChunk& chunk) {
+  std::optional<LookUp> look_up = chunk.keyed ? core_.reuse->look_up(job) : std::nullopt;
+  chunk.looked_up = look_up.has_value();
+  if (chunk.looked_up) {
+    core_.step.note_work(chunk.open_count / kLookUpsPerWork);
+    core_.queue.charge_store(job.place, kLookUpUs * chunk.open_count);
+  }
   chunk.asked_ms = core_.step.steady_ms();
   chunk.ask = ++asks_;
   core_.step.load({.job = job.id,
@@ -187,7 +203,7 @@ void Window::ask(const Job& job, OpenChunk& chunk) {
                    .case_count = chunk.case_count,
                    .with_done = chunk.open_count < chunk.case_count,
                    .ask = chunk.ask,
-                   .look_up = chunk.keyed ? core_.reuse->look_up(job) : std::nullopt});
+                   .look_up = std::move(look_up)});
 }
 
 void Window::refill() {
@@ -201,9 +217,11 @@ void Window::refill() {
 }
 
 // Puts cases of less deserving jobs away, but only for a job that otherwise has nothing to run:
-// a lower priority gives way entirely, an equal one as long as it has something left.
+// a lower priority gives way entirely, an equal one as long as it has something left. Where nobody
+// would run it, it waits.
 bool Window::make_room(const Job& job, std::uint64_t bytes) {
-  const bool starved = job.queued_count == 0 && job.loading_count == 0;
+  const bool starved = job.queued_count == 0 && job.loading_count == 0 &&
+                       core_.queue.lane(job.place.lane).workers > 0;
   while (!has_room(job, bytes)) {
     if (!starved) return false;
     bool evicted = false;
@@ -234,7 +252,7 @@ bool Window::evict_one(Job& job) {
                             .done_count = chunk.case_count - chunk.open_count,
                             .bytes = chunk.case_bytes,
                             .keyed = chunk.keyed,
-                            .tried = chunk.keyed});
+                            .tried = chunk.looked_up});
     if (chunk.phase == OpenChunk::Phase::kActive) {
       job.queued_count -= chunk.open_count;
       job.alone_count -= chunk.alone.size();
@@ -274,7 +292,8 @@ void Window::update_place(Job& job) {
     // Chunks of unknown size are read one by one: several could be far more than the limit.
     hungry =
         (job.window_bytes == 0 || job.window_bytes + bytes <= core_.options.job_window_bytes_max) &&
-        (next.bytes > 0 || job.loading_count == 0);
+        (next.bytes > 0 || job.loading_count == 0) &&
+        (!next.keyed || job.loading_count < kKeyedLoadsMax);
   }
   const bool curious = hungry && job.backlog.front().is_untried() && core_.reuse->looks_up(job);
   core_.queue.set_ready(job.place, job.queued_count > 0);

@@ -98,7 +98,7 @@ class Window {
   void activate(Job& job, OpenChunk& chunk, const std::vector<std::uint32_t>& done);
   void load(Job& job);
   void bring_untried_forward(Job& job);
-  void ask(const Job& job, OpenChunk& chunk);
+  void ask(Job& job, OpenChunk& chunk);
   static void reopen_in_memory(Job& job, OpenChunk& chunk, PositionRange cases);
   void repair_chunk(Job& job, OpenChunk& chunk, const LeasedCases& leased);
   void rebuild(Job& job, OpenChunk& chunk, const std::vector<bool>& leased);

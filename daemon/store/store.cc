@@ -291,8 +291,7 @@ void Store::insert(const record::InsertResults& record) {
     row.step();
     row.reset();
     if (result.cached) row.bind_at(11, false);
-    if (record.keeps_answers && !result.key.empty() && result.has_answer && !result.cached &&
-        is_known(result.verdict)) {
+    if (record.keeps_answers && !result.key.empty() && result.has_answer && !result.cached) {
       answers_->keep(result.key, version, id, record.stretch);
     }
   }

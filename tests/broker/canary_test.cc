@@ -40,6 +40,29 @@ TEST_F(CanaryTest, AGoodOneProvesWhatWasStoredBeforeItWentOut) {
   EXPECT_GT(d.recorded<record::InsertResults>().at(0).stretch, first);
 }
 
+// What it took is known of another process, perhaps one that had its tables already.
+TEST_F(CanaryTest, ALimitConvictsNobodyAndProvesNothing) {
+  d.submit(2, 30);
+  d.ready(1, 1);
+  std::uint32_t canary = canary_position();
+  answer(1, lease(), d.dispatched(), canary, kRight);
+  for (const Verdict verdict :
+       {Verdict::kTimeLimit, Verdict::kMemoryLimit, Verdict::kOutputLimit, Verdict::kCrashed}) {
+    canary = canary_position();
+    event::WorkerResults e{PeerId{1}, Boot{1}, LeaseId{lease()},
+                           1,         0,       make_results(range(0, d.dispatched())),
+                           1'000,     1};
+    e.results.results[canary].verdict = verdict;
+    d.step(std::move(e));
+    EXPECT_EQ(d.recorded<record::InsertResults>().size(), 1U) << "what else it says counts";
+    EXPECT_TRUE(d.recorded<record::BarWorker>().empty());
+    EXPECT_TRUE(d.recorded<record::ForgetStretch>().empty());
+  }
+  canary = canary_position();
+  answer(1, lease(), d.dispatched(), canary, kRight);
+  EXPECT_FALSE(d.recorded<record::ForgetStretch>().empty());
+}
+
 TEST_F(CanaryTest, WhoFailsOneIsTakenOutAndItsUnprovenResultsAreGradedAgain) {
   d.submit(2, 8);
   d.ready(1, 1);
@@ -320,6 +343,65 @@ TEST_F(RareCanaryTest, OneDispatchInSoManyHasOne) {
   EXPECT_GE(with_canary, 80U);
   EXPECT_LE(with_canary, 125U);
   EXPECT_LE(longest, 15U);
+}
+
+class KeyedCanaryTest : public CanaryTest {
+ protected:
+  KeyedCanaryTest() : CanaryTest(with_cache()) {}
+  static BrokerOptions with_cache() {
+    BrokerOptions options = every_dispatch();
+    options.answer_cache = true;
+    return options;
+  }
+};
+
+// What its worker merged with an equal case took no time of its own.
+TEST_F(KeyedCanaryTest, TheTimeOfOneThatWasNotSolvedIsNotTakenOff) {
+  d.submit(2, 4);
+  d.ready(1, 1);
+  ASSERT_EQ(d.dispatched(), 5U);
+  event::WorkerResults e{PeerId{1}, Boot{1}, LeaseId{lease()}, 1, 0, make_results(range(0, 5)),
+                         4'000,     1};
+  for (CaseResult& result : e.results.results) {
+    result.time_us = 4'000;
+    result.has_answer = true;
+    result.answer = kRight;
+    result.key = "0123456789abcdef";
+    result.cached = result.position > 0;
+  }
+  const std::uint32_t canary = canary_position();
+  if (canary == 0) std::swap(e.results.results[0].cached, e.results.results[1].cached);
+  d.step(std::move(e));
+  EXPECT_EQ(d.workers().at(0).canaries_passed, 1U);
+  d.open(3);
+  EXPECT_TRUE(d.sent_when_durable<message::JobOpened>().at(0).keys_wanted) << "4 ms a case";
+}
+
+TEST_F(KeyedCanaryTest, CasesThatAreOpenAgainAreLookedUp) {
+  d.open(2);
+  event::AddChunk chunk{Driver::kClient, ++d.request, bytes16(2), 0, {}, make_cases(4), 7};
+  chunk.keys = std::string(4 * kAnswerKeyBytes, 'k');
+  // An answer was kept, so keys are wanted.
+  d.submit(3, 4);
+  d.ready(1, 1);
+  event::WorkerResults kept{PeerId{1}, Boot{1}, LeaseId{lease()}, 1, 0, make_results(range(0, 5)),
+                            50'000,    1};
+  for (CaseResult& result : kept.results.results) {
+    result.has_answer = true;
+    result.answer = kRight;
+    result.key = "0123456789abcdef";
+  }
+  d.step(std::move(kept));
+  d.step(std::move(chunk));
+  answer(1, lease(), d.dispatched(), canary_position(), kRight);
+  d.open(4);
+  d.add(4, 0, 4);
+  d.loads_at_once = false;
+  answer(1, lease(), d.dispatched(), canary_position(), "wrong");
+  EXPECT_EQ(d.recorded<record::BarWorker>().size(), 1U);
+  ASSERT_EQ(d.effects.loads.size(), 1U);
+  EXPECT_EQ(d.effects.loads[0].job, JobId{2});
+  EXPECT_TRUE(d.effects.loads[0].look_up.has_value());
 }
 
 }  // namespace

@@ -34,6 +34,42 @@ TEST(ReadyQueue, FirstOfSeveralLanes) {
   EXPECT_FALSE(queue.first_ready(both));
 }
 
+TEST(ReadyQueue, WhoHasWorkersIsHungryBeforeThoseThatAreOnlyCurious) {
+  ReadyQueue queue;
+  const auto hungry = [&](std::uint64_t job, std::int32_t priority, const char* puzzle) {
+    Place p;
+    p.lane = queue.lane_of(puzzle, "fast");
+    p.turn = {.priority = priority, .virtual_us = 0, .job = JobId{job}};
+    queue.set_hungry(p, true);
+    return p;
+  };
+  Place curious = hungry(1, 0, "duel");
+  queue.set_curious(curious, true);
+  EXPECT_EQ(queue.first_hungry()->job, JobId{1});
+  const Place served = hungry(2, 0, "bishops");
+  EXPECT_EQ(queue.first_hungry()->job, JobId{1}) << "nobody solves the other one's cases";
+  queue.add_worker(served.lane);
+  EXPECT_EQ(queue.first_hungry()->job, JobId{2});
+  Place first = hungry(3, 1, "duel");
+  queue.set_curious(first, true);
+  EXPECT_EQ(queue.first_hungry()->job, JobId{3}) << "its priority is higher";
+}
+
+TEST(ReadyQueue, WorkOfTheStorePutsAJobBehindItsEqualsWithinABound) {
+  ReadyQueue queue;
+  Place a = place(queue, 1, 0);
+  const Place b = place(queue, 2, 0);
+  const std::vector<LaneNo> lanes = {a.lane};
+  queue.charge_store(a, 20);
+  EXPECT_EQ(queue.first_ready(lanes)->job, JobId{2});
+  for (int i = 0; i < 1'000; ++i) queue.charge_store(a, 20'000);
+  EXPECT_EQ(a.turn.virtual_us, 1'000'000U);
+  EXPECT_TRUE(queue.is_sound(a));
+  // Who comes now is not behind those that had workers.
+  const Place c = place(queue, 3, 0);
+  EXPECT_EQ(c.turn.virtual_us, b.turn.virtual_us);
+}
+
 TEST(ReadyQueue, TurnsAreByWorkNotByCount) {
   ReadyQueue queue;
   Place a = place(queue, 1, 0);

@@ -2,60 +2,10 @@
 #include <gtest/gtest.h>
 
 #include "daemon/broker/reuse.h"
-#include "tests/broker/driver.h"
+#include "tests/broker/reuse_fixture.h"
 
 namespace puzzled {
 namespace {
-
-BrokerOptions with_cache() {
-  BrokerOptions options;
-  options.answer_cache = true;
-  options.answer_cache_cost_us = 200;
-  return options;
-}
-
-// A store that has answers of "bishops", by version v1.
-Recovery with_answers(const std::string& version = "v1") {
-  Recovery recovery = Driver::first_boot();
-  recovery.has_answers = true;
-  recovery.versions.push_back(
-      {.puzzle = "bishops", .solver = "fast", .version = version, .last_job = {}});
-  return recovery;
-}
-
-class ReuseTest : public ::testing::Test {
- protected:
-  explicit ReuseTest(Recovery recovery = with_answers()) : t(with_cache(), std::move(recovery)) {}
-
-  Effects& open(std::uint8_t id, bool no_cache = false, const std::string& version = "") {
-    JobSpec spec;
-    spec.puzzle = "bishops";
-    spec.solver = "fast";
-    spec.no_cache = no_cache;
-    spec.solver_version = version;
-    return t.step(event::OpenJob{Driver::kClient, ++t.request, bytes16(id), spec});
-  }
-  Effects& add_keyed(std::uint8_t id, ChunkNo chunk_no, std::uint32_t count) {
-    event::AddChunk chunk{
-        Driver::kClient, ++t.request, bytes16(id), chunk_no, {}, make_cases(count), 7};
-    chunk.keys = std::string(kAnswerKeyBytes * count, 'k');
-    return t.step(std::move(chunk));
-  }
-  // The store's answer to the last load.
-  Effects& loaded(const LoadChunk& load, const std::vector<std::uint32_t>& known) {
-    event::ChunkLoaded event{load.job, load.chunk_no, make_cases(load.case_count), {}, load.ask};
-    event.look_up = load.look_up;
-    for (const std::uint32_t index : known) event.known.push_back({.index = index, .source = 40});
-    return t.step(std::move(event));
-  }
-  LoadChunk only_load() {
-    EXPECT_EQ(t.effects.loads.size(), 1U);
-    return t.effects.loads.empty() ? LoadChunk{} : t.effects.loads[0];
-  }
-  bool keys_wanted() { return t.sent_when_durable<message::JobOpened>().at(0).keys_wanted; }
-
-  Driver t;
-};
 
 TEST_F(ReuseTest, KnownCasesAreDoneAndTheOthersDispatched) {
   t.ready(1, 1);
@@ -74,6 +24,30 @@ TEST_F(ReuseTest, KnownCasesAreDoneAndTheOthersDispatched) {
   EXPECT_EQ(cached[0].solver_version, "v1");
   EXPECT_EQ(t.dispatched(), 2U);
   EXPECT_TRUE(t.sent_now<message::Dispatch>().at(0).keys_wanted);
+  t.results(1, 1, {0, 1});
+  EXPECT_EQ(t.recorded<record::FinishJob>().size(), 1U);
+}
+
+TEST_F(ReuseTest, WhatIsLeftOfManyLargeAnswersIsAskedForAgain) {
+  t.ready(1, 1);
+  open(1);
+  add_keyed(1, 0, 4);
+  const LoadChunk load = only_load();
+  t.seal(1, 1, 4);
+  event::ChunkLoaded some{load.job, load.chunk_no, make_cases(4), {}, load.ask};
+  some.look_up = load.look_up;
+  some.known.push_back({.index = 1, .source = 40, .answer_bytes = 5'000'000});
+  some.more_known = true;
+  t.step(std::move(some));
+  EXPECT_EQ(t.recorded<record::InsertCached>().size(), 1U);
+  EXPECT_EQ(t.dispatched(), 0U);
+  const LoadChunk again = only_load();
+  EXPECT_TRUE(again.with_done && again.look_up.has_value());
+  event::ChunkLoaded rest{again.job, again.chunk_no, make_cases(4), {1}, again.ask};
+  rest.look_up = again.look_up;
+  rest.known.push_back({.index = 2, .source = 41});
+  t.step(std::move(rest));
+  EXPECT_EQ(t.dispatched(), 2U);
   t.results(1, 1, {0, 1});
   EXPECT_EQ(t.recorded<record::FinishJob>().size(), 1U);
 }
@@ -160,12 +134,85 @@ TEST_F(ReuseTest, ChunksSayWhenKeysAreNoLongerWanted) {
 TEST_F(ReuseTest, WhatCostsNothingSinceItsEqualWasSolvedDoesNotCount) {
   t.ready(1, 1);
   t.submit(1, 10);
-  ResultSet results = make_results(range(0, 10));
-  for (std::size_t i = 1; i < 10; ++i) results.results[i].cached = true;
-  t.step(event::WorkerResults{PeerId{1}, Boot{1}, LeaseId{1}, 1, 0, results, 1'000, 1});
+  results_with_keys(1, 10, 1'000, true);
   EXPECT_TRUE(t.recorded<record::InsertResults>().at(0).keeps_answers);
   open(2);
   EXPECT_TRUE(keys_wanted()) << "one case took a millisecond";
+}
+
+TEST_F(ReuseTest, KeysThatNobodyHasAskedForMeanNothing) {
+  t.ready(1, 1);
+  open(1, true);
+  t.add(1, 0, 10);
+  results_with_keys(1, 10, 1'000, true);
+  const auto inserted = t.recorded<record::InsertResults>();
+  EXPECT_FALSE(inserted.at(0).keeps_answers);
+  EXPECT_TRUE(inserted.at(0).results.results.at(0).key.empty());
+  EXPECT_FALSE(inserted.at(0).results.results.at(1).cached);
+  open(2);
+  EXPECT_FALSE(keys_wanted()) << "ten cases took a tenth of a millisecond each";
+}
+
+TEST_F(ReuseTest, OnlyAnswersAreKept) {
+  std::uint64_t lease = 0;
+  t.ready(1, 1);
+  const auto is_kept = [&](Verdict verdict) {
+    t.submit(static_cast<std::uint8_t>(++lease), 1);
+    results_with_keys(lease, 1, 1'000, false, verdict);
+    const auto inserted = t.recorded<record::InsertResults>();
+    EXPECT_EQ(inserted.at(0).keeps_answers, !inserted[0].results.results[0].key.empty());
+    return inserted[0].keeps_answers;
+  };
+  EXPECT_TRUE(is_kept(Verdict::kSolved) && is_kept(Verdict::kAccepted) &&
+              is_kept(Verdict::kWrongAnswer) && is_kept(Verdict::kInvalidAnswer));
+  for (const Verdict verdict :
+       {Verdict::kInvalidInstance, Verdict::kTimeLimit, Verdict::kMemoryLimit,
+        Verdict::kOutputLimit, Verdict::kCrashed, Verdict::kInternalError}) {
+    EXPECT_FALSE(is_kept(verdict)) << verdict_name(verdict);
+  }
+}
+
+TEST_F(ReuseTest, UntilTheCostIsKnownKeysAreWantedWhereTheyFindSomething) {
+  for (const bool is_known : {false, true}) {
+    const std::uint8_t id = is_known ? 2 : 1;
+    open(id);
+    for (ChunkNo no = 0; no < 100; ++no) {
+      add_keyed(id, no, 2);
+      const bool wanted = t.sent_when_durable<message::ChunkAccepted>().at(0).keys_wanted;
+      EXPECT_EQ(wanted, is_known || no + 1 < 64) << no;
+      EXPECT_EQ(t.recorded<record::InsertChunk>().at(0).keys.empty(), !is_known && no >= 64);
+      while (!t.effects.loads.empty()) {
+        loaded(LoadChunk(only_load()), is_known ? range(0, 2) : std::vector<std::uint32_t>{});
+      }
+    }
+  }
+}
+
+TEST_F(ReuseTest, WhatNobodyCouldLookUpIsLookedUpOnceSomebodyCan) {
+  Recovery recovery = Driver::first_boot();
+  RecoveredJob job{.job = JobId{1}, .request_id = bytes16(1), .spec = {}, .sealed = true};
+  JobSpec spec;
+  spec.puzzle = "bishops";
+  spec.solver = "fast";
+  job.spec = std::make_shared<const JobSpec>(spec);
+  job.chunk_count = 1;
+  job.case_count = 2;
+  job.open_chunks = {{.first_case = CaseNo{1}, .case_count = 2, .bytes = 20, .keyed = true}};
+  recovery.jobs = {job};
+  recovery.last_job = JobId{1};
+  t.broker = std::make_unique<Broker>(with_cache(), recovery);
+  t.ready(2, 2, 0);
+  const LoadChunk load = only_load();
+  EXPECT_FALSE(load.look_up) << "no answer was ever kept";
+  loaded(load, {});
+  t.step(event::WorkerGoodbye{PeerId{2}, ""});
+  EXPECT_TRUE(t.effects.loads.empty());
+  t.ready(1, 1, 1, {"duel"});
+  t.submit(2, 1, "duel");
+  results_with_keys(1, 1, 1'000);
+  t.step(event::Sweep{});
+  EXPECT_TRUE(only_load().look_up.has_value());
+  EXPECT_EQ(only_load().job, JobId{1});
 }
 
 TEST_F(ReuseTest, ThePinnedVersionCountsOrTheNewestThatIsThere) {
@@ -207,10 +254,29 @@ TEST_F(ReuseTest, WhatWasFoundBeforeAMarkCountsNoMore) {
   t.step(event::MarkCanary{Driver::kClient, ++t.request, JobId{1}, false});
   loaded(load, {0, 1});
   EXPECT_TRUE(t.recorded<record::InsertCached>().empty());
-  EXPECT_EQ(t.dispatched(), 2U);
-  open(3);
-  add_keyed(3, 0, 1);
-  EXPECT_TRUE(only_load().look_up->proven_only);
+  EXPECT_EQ(t.dispatched(), 0U);
+  const LoadChunk again = only_load();
+  EXPECT_TRUE(again.look_up->proven_only);
+  loaded(load, {0, 1});
+  EXPECT_TRUE(t.recorded<record::InsertCached>().empty()) << "that was the first question";
+  loaded(again, {1});
+  EXPECT_EQ(t.recorded<record::InsertCached>().at(0).answers.size(), 1U);
+  EXPECT_EQ(t.dispatched(), 1U);
+}
+
+TEST_F(ReuseTest, WithoutAWorkerItIsLookedUpAgainAfterAMark) {
+  t.ready(1, 1);
+  t.submit(1, 1);
+  t.results(1, 1, {0});
+  t.step(event::WorkerGoodbye{PeerId{1}, ""});
+  open(2);
+  add_keyed(2, 0, 2);
+  const LoadChunk load = only_load();
+  t.seal(2, 1, 2);
+  t.step(event::MarkCanary{Driver::kClient, ++t.request, JobId{1}, false});
+  loaded(load, {0, 1});
+  loaded(LoadChunk(only_load()), {0, 1});
+  EXPECT_EQ(t.recorded<record::FinishJob>().size(), 1U);
 }
 
 TEST_F(ReuseTest, ACancelledJobGetsNothing) {
@@ -236,6 +302,10 @@ TEST_F(EmptyStoreTest, NothingIsLookedUpWhereNothingIsKept) {
   EXPECT_TRUE(t.sent_now<message::Dispatch>().at(0).keys_wanted) << "so that there will be some";
   t.results(1, 1, {0});
   open(3);
+  EXPECT_FALSE(keys_wanted()) << "that worker sends none";
+  t.add(3, 0, 1);
+  results_with_keys(2, 1, 1'000);
+  open(4);
   EXPECT_TRUE(keys_wanted());
 }
 

@@ -54,12 +54,14 @@ TEST(CaseStream, CasesHaveKeysIfTheyAreWanted) {
     EXPECT_EQ(stream.chunks().at(0).keys, "");
     const Chunk chunk = stream.chunks(true).at(0);
     ASSERT_EQ(chunk.case_count, 4U);
-    ASSERT_EQ(chunk.keys.size(), 4 * kKeyBytes);
-    const auto key = [&](std::size_t i) { return chunk.keys.substr(i * kKeyBytes, kKeyBytes); };
+    ASSERT_EQ(chunk.keys.size(), 4 * kAnswerKeyBytes);
+    const auto key = [&](std::size_t i) {
+      return chunk.keys.substr(i * kAnswerKeyBytes, kAnswerKeyBytes);
+    };
     AnswerKey expected{};
     EXPECT_TRUE(answer_key(stream.puzzle, "staircase", cases_of(chunk)[0].instance(), expected));
     EXPECT_EQ(key(0), std::string(expected.data(), expected.size()));
-    EXPECT_EQ(key(1), std::string(kKeyBytes, '\0')) << "it is not valid";
+    EXPECT_EQ(key(1), std::string(kAnswerKeyBytes, '\0')) << "it is not valid";
     EXPECT_EQ(key(2), key(0)) << "written otherwise";
     EXPECT_NE(key(3), key(0));
   }

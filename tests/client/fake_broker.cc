@@ -269,6 +269,7 @@ void FakeBroker::open_job(const proto::OpenJob& request, ClientReply& reply) {
   opened.set_next_chunk(static_cast<std::uint32_t>(found->hashes.size()));
   opened.set_digest(found->digest);
   opened.set_sealed(found->sealed);
+  opened.set_keys_wanted(faults_.wants_keys);
 }
 
 bool FakeBroker::add_chunk(const proto::AddChunk& request, ClientReply& reply) {

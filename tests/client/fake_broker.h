@@ -39,6 +39,7 @@ struct Faults {
   int polls_until_done = 0;       // GetJob says RUNNING that often; WaitJob is not answered until
   bool restart_while_waiting = false;  // once, after the first WaitJob
   bool silent = false;                 // answers nothing
+  bool wants_keys = false;             // says so when a job is opened
   std::uint32_t page_rows = 1000;
 };
 

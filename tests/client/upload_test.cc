@@ -172,7 +172,7 @@ void interrupt_after(FakeBroker& broker, std::uint32_t chunks, std::uint32_t cou
 }
 
 TEST(Upload, GoesOnWhereItWasInterrupted) {
-  FakeBroker broker;
+  FakeBroker broker({.wants_keys = true});
   interrupt_after(broker, 30, 50);
   broker.stop();
   ASSERT_EQ(broker.jobs().size(), 1U);
@@ -190,6 +190,7 @@ TEST(Upload, GoesOnWhereItWasInterrupted) {
     EXPECT_EQ(upload(connection, resumed, source, observer), 17U);
     EXPECT_EQ(observer.stored, stored);
     EXPECT_EQ(observer.last, 50U);
+    EXPECT_EQ(source.asked_keys.find('1'), stored) << "the daemon has those of the others";
   }
   broker.stop();
   EXPECT_EQ(broker.count(proto::ClientRequest::kAddChunk) - before, 50 - static_cast<int>(stored));

@@ -76,7 +76,7 @@ TEST(Slot, ResultsHaveKeysIfTheyAreWanted) {
   EXPECT_EQ(runner.run(dispatch).results.at(0).key(), "");
   const auto keyed = make_dispatch("staircase", {{8, 6, false}});
   keyed->keys_wanted = true;
-  EXPECT_EQ(runner.run(keyed).results.at(0).key().size(), 16U);
+  EXPECT_EQ(runner.run(keyed).results.at(0).key().size(), kAnswerKeyBytes);
 }
 
 TEST(Slot, EqualInstancesAreSolvedOnce) {

@@ -269,12 +269,6 @@ TEST_F(AnswersTest, OneWithoutAnAnswerIsNotKept) {
   EXPECT_EQ(look(path, "SELECT count(*) FROM answers"), 0);
 }
 
-TEST_F(AnswersTest, WhatALimitLeftIsNoAnswer) {
-  write(*store, {insert_job(1), insert_worker(1), insert_chunk(1, 0, 1, 3)});
-  solve(1, 0, {{1, 0, Verdict::kTimeLimit, "half"}, {2, 0, Verdict::kInternalError, "odd"}}, "ab");
-  EXPECT_EQ(look(path, "SELECT count(*) FROM answers"), 0);
-}
-
 TEST_F(AnswersTest, LargeAnswersAreCopiedAFewAtATime) {
   write(*store, {insert_job(1), insert_worker(1), insert_chunk(1, 0, 1, 3)});
   const std::string large(3U << 20U, 'x');

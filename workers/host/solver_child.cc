@@ -92,7 +92,7 @@ class SolverChild {
     solver_ = puzzle == nullptr ? nullptr : find_solver(*puzzle, header_->solver);
     solved_.clear();
     solved_bytes_ = 0;
-    result_.mutable_key()->reserve(kKeyBytes);  // none of a case's memory
+    result_.mutable_key()->reserve(kAnswerKeyBytes);  // none of a case's memory
     if (kLimitAddressSpace) {
       const std::uint64_t limit = std::min<std::uint64_t>(header_->memory_limit_bytes, 1ULL << 45U);
       rlimit space{};

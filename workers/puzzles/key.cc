@@ -23,7 +23,7 @@ KeyHash::KeyHash() {
   static_assert(sizeof(State) <= sizeof(state_) && alignof(State) <= 64);
   static const bool ready = ::sodium_init() >= 0;  // chooses the code for this processor
   ASSERT(ready);
-  ::crypto_generichash_init(state_of(state_), nullptr, 0, kKeyBytes);
+  ::crypto_generichash_init(state_of(state_), nullptr, 0, kAnswerKeyBytes);
 }
 
 void KeyHash::put(const void* bytes, std::size_t count) {

@@ -7,13 +7,14 @@
 #include <string>
 #include <string_view>
 
+#include "proto/base/answer_key.h"
+
 namespace puzzled {
 
 struct Puzzle;
 
-inline constexpr std::size_t kKeyBytes = 16;
 // Never all zeros.
-using AnswerKey = std::array<char, kKeyBytes>;
+using AnswerKey = std::array<char, kAnswerKeyBytes>;
 
 // BLAKE2b of what is added, cut to 16 bytes: nobody can make an instance with another one's key.
 class KeyHash {
