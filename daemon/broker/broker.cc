@@ -103,6 +103,7 @@ struct Broker::Impl {
   }
 
   [[nodiscard]] std::string why_waiting(const broker::Job& job) const;
+  [[nodiscard]] std::string barred_of(const broker::Lane& lane) const;
 
   bool started = false;
   bool is_unfinished = false;  // the last step left work for the next one
@@ -165,12 +166,24 @@ void Broker::find_stuck(JobId after, JobId last, std::vector<Finding>& findings)
   }
 }
 
+// What to know of workers that could have solved it, or nothing.
+std::string Broker::Impl::barred_of(const broker::Lane& lane) const {
+  const auto is_of = [&](const Barred& barred) {
+    return barred.puzzle == lane.puzzle && barred.solver == lane.solver;
+  };
+  const auto count = std::ranges::count_if(canaries.barred(), is_of);
+  if (count == 0) return {};
+  const Barred& first = *std::ranges::find_if(canaries.barred(), is_of);
+  return "; " + std::to_string(count) + " that solved it failed a canary, among them " +
+         first.name + " of " + first.host + " (puzzlectl workers, puzzlectl admit)";
+}
+
 std::string Broker::Impl::why_waiting(const broker::Job& job) const {
   const broker::Lane& lane = core.queue.lane(job.place.lane);
   if (job.open_count() == 0) return "the upload is not finished";
   if (core.draining) return "the daemon is shutting down";
-  if (sessions.count() == 0) return "no worker is connected";
-  if (lane.workers == 0) return sessions.missing(lane);
+  if (sessions.count() == 0) return "no worker is connected" + barred_of(lane);
+  if (lane.workers == 0) return sessions.missing(lane) + barred_of(lane);
   if (leases.store_is_behind()) return "results wait for the disk, which is full or slow";
   if (job.queued_count == 0) {
     if (job.loading_count > 0) return "its cases are being read from the store";

@@ -84,6 +84,7 @@ TEST_F(CanaryTest, WhoFailsOneIsTakenOutAndItsUnprovenResultsAreGradedAgain) {
   ASSERT_EQ(d.sent_when_durable<message::Refused>().size(), 1U);
   EXPECT_EQ(d.effects.notices.size(), 1U);
   EXPECT_TRUE(d.workers().empty());
+  EXPECT_NE(d.waiting_for(2).find("failed a canary, among them w1"), std::string::npos);
   // Another host does all of it.
   ready(2, "elsewhere");
   std::uint64_t done = 0;
