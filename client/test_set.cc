@@ -177,10 +177,10 @@ class Collector {
   }
 
   void check_label(const TestFile& file) const {
-    if (options_.labels_unique && (file.label.empty() || !is_printable(file.label))) {
+    if (options_.labels_unique && !is_printable(file.label)) {
       throw Failure(kExitInvalid,
-                    fmt::format("the name of {} is empty, or no printable UTF-8, and cannot be the "
-                                "label of its cases",
+                    fmt::format("the name of {} is no printable UTF-8, and cannot be the label of "
+                                "its cases",
                                 file.path),
                     "give the file another name");
     }

@@ -190,7 +190,10 @@ TEST_F(ReuseTest, UntilTheCostIsKnownKeysAreWantedWhereTheyFindSomething) {
 
 TEST_F(ReuseTest, WhatNobodyCouldLookUpIsLookedUpOnceSomebodyCan) {
   Recovery recovery = Driver::first_boot();
-  RecoveredJob job{.job = JobId{1}, .request_id = bytes16(1), .spec = {}, .sealed = true};
+  RecoveredJob job;
+  job.job = JobId{1};
+  job.request_id = bytes16(1);
+  job.sealed = true;
   JobSpec spec;
   spec.puzzle = "bishops";
   spec.solver = "fast";
