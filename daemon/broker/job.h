@@ -114,6 +114,8 @@ class Backlog {
     }
     std::size_t at = 0;
     std::erase_if(chunks, [&](const BacklogChunk&) { return is_here[at++]; });
+    untried_ +=
+        static_cast<std::uint64_t>(std::ranges::count_if(chunks, &BacklogChunk::is_untried));
     chunks.insert(chunks.end(), begin(), end());
     chunks_ = std::move(chunks);
     head_ = 0;

@@ -119,7 +119,8 @@ TEST_F(FleetTest, ARollingUpgradeLosesAndChargesNoCase) {
   ASSERT_TRUE(workers_become(3));
   // Half a minute for the old workers; the new ones have more slots and finish it soon.
   const std::string input = bishops_file(20'000);
-  const std::string job = submit({"bishops", file("a.in", input), "--solver", "slow"});
+  const std::string job =
+      submit({"bishops", file("a.in", input), "--solver", "slow", "--no-cache"});
   ASSERT_TRUE(done_becomes(job, 100));
   std::list<Process> new_workers;
   int number = 0;
@@ -152,7 +153,8 @@ TEST_F(FleetTest, AJobPinsASolverVersionOrTakesAny) {
   ASSERT_TRUE(workers_become(1));
   const std::string input = bishops_file(50);
   const std::string pinned = submit({"bishops", file("a.in", input), "--solver", "busy@B"});
-  const std::string any = submit({"bishops", file("b.in", input), "--solver", "busy"});
+  const std::string any =
+      submit({"bishops", file("b.in", input), "--solver", "busy", "--no-cache"});
   EXPECT_EQ(ctl({"wait", any, "--timeout", "100s"}).exit_code, 0);
   EXPECT_EQ(waiting_for(pinned), "no connected worker has busy@B; there are busy@A");
   Process new_worker = start_worker("new", "B");

@@ -206,7 +206,7 @@ TEST_F(KillRoundsTest, EveryResultIsThereOnceAndRight) {
   const Plan plan = is_long() ? Plan{300, 50'000} : Plan{8, 1'500};
   const std::string input = bishops_file(plan.cases);
   daemon_.emplace(start_daemon({"--workers", "0"}));
-  ASSERT_EQ(submit({"bishops", file("main.in", input), "--solver", "slow"}), "1");
+  ASSERT_EQ(submit({"bishops", file("main.in", input), "--solver", "slow", "--no-cache"}), "1");
   kill_and_wait(*daemon_);
   check_ledger();
   daemon_.reset();

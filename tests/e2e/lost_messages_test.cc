@@ -115,7 +115,7 @@ TEST_F(LostMessagesTest, ConnectionsThatBreakAllTheTimeCostNothing) {
       pass_all);
   Process daemon = start_daemon(kQuick);
   Process worker = start_test_worker();
-  const std::string job = submit_file(500, {"--solver", "slow"});
+  const std::string job = submit_file(500, {"--solver", "slow", "--no-cache"});
   EXPECT_EQ(ctl({"wait", job, "--timeout", "100s"}).exit_code, 0);
   EXPECT_GT(proxy_->connections(), 2);
   expect_right(job, input_);
@@ -140,7 +140,7 @@ TEST_F(LostMessagesTest, LateResultsAreStaleAndNotCounted) {
       });
   Process daemon = start_daemon(kQuick);
   Process away = start_test_worker();
-  const std::string job = submit_file(1'000, {"--solver", "slow"});
+  const std::string job = submit_file(1'000, {"--solver", "slow", "--no-cache"});
   ASSERT_TRUE(done_becomes(job, 20));
   dark = true;
   ASSERT_TRUE(workers_become(0));
@@ -244,7 +244,7 @@ TEST_F(LostMessagesTest, OfTwoConnectionsWithOneIdentityTheNewestWins) {
   const std::string direct = std::exchange(worker_endpoint_, behind_proxy);
   Process daemon = start_daemon(kQuick);
   Process first = start_test_worker();
-  const std::string job = submit_file(1'000, {"--solver", "slow"});
+  const std::string job = submit_file(1'000, {"--solver", "slow", "--no-cache"});
   ASSERT_TRUE(done_becomes(job, 20));
 
   Impostor second(direct);
@@ -271,7 +271,7 @@ TEST_F(LostMessagesTest, TwoProcessesMayBearOneName) {
   Process one = start_test_worker(named);
   Process two = start_test_worker(named);
   ASSERT_TRUE(workers_become(2));
-  const std::string job = submit_file(500, {"--solver", "slow"});
+  const std::string job = submit_file(500, {"--solver", "slow", "--no-cache"});
   EXPECT_EQ(ctl({"wait", job, "--timeout", "100s"}).exit_code, 0);
   for (const Json& row : workers()) {
     EXPECT_EQ(row.at("worker"), "twin");
@@ -284,7 +284,7 @@ TEST_F(LostMessagesTest, TwoProcessesMayBearOneName) {
 TEST_F(LostMessagesTest, AWorkerThatRestartsAtOnceUnderItsNameIsANewOne) {
   Process daemon = start_daemon(kQuick);
   const Arguments named = {"--slots", "2", "--name", "again"};
-  const std::string job = submit_file(1'000, {"--solver", "slow"});
+  const std::string job = submit_file(1'000, {"--solver", "slow", "--no-cache"});
   std::optional<Process> worker;
   for (int life = 0; life < 4; ++life) {
     const auto before = status(job).at("done").get<std::uint64_t>();

@@ -97,7 +97,8 @@ TEST_F(PartitionTest, AWorkerThatWasCutOffCostsNothing) {
   Process daemon = start_tcp_daemon();
   Process away = start_test_worker();
   const std::string input = bishops_file(1'500);
-  const std::string job = submit({"bishops", file("a.in", input), "--solver", "slow"});
+  const std::string job =
+      submit({"bishops", file("a.in", input), "--solver", "slow", "--no-cache"});
   ASSERT_TRUE(done_becomes(job, 20));
   plug(false);
   ASSERT_TRUE(workers_become(0));
@@ -118,7 +119,8 @@ TEST_F(PartitionTest, ACutThatEndsInTimeGoesUnnoticed) {
   Process daemon = start_tcp_daemon();
   Process worker = start_test_worker();
   const std::string input = bishops_file(500);
-  const std::string job = submit({"bishops", file("a.in", input), "--solver", "slow"});
+  const std::string job =
+      submit({"bishops", file("a.in", input), "--solver", "slow", "--no-cache"});
   for (std::uint64_t done = 20; done <= 100; done += 20) {
     ASSERT_TRUE(done_becomes(job, done));
     plug(false);
@@ -134,7 +136,8 @@ TEST_F(PartitionTest, AWorkerComesBackFromTheDarkToAnotherBoot) {
   std::optional<Process> daemon(start_tcp_daemon());
   Process away = start_test_worker();
   const std::string input = bishops_file(1'000);
-  const std::string job = submit({"bishops", file("a.in", input), "--solver", "slow"});
+  const std::string job =
+      submit({"bishops", file("a.in", input), "--solver", "slow", "--no-cache"});
   ASSERT_TRUE(done_becomes(job, 20));
   plug(false);
   kill_and_wait(*daemon);
@@ -156,7 +159,8 @@ TEST_F(PartitionTest, LostPacketsOnlyTakeTime) {
   ASSERT_TRUE(workers_become(1));
   if (!lose_packets()) GTEST_SKIP() << "neither tc with netem nor iptables is to be had here";
   const std::string input = bishops_file(1'000);
-  const std::string job = submit({"bishops", file("a.in", input), "--solver", "slow"});
+  const std::string job =
+      submit({"bishops", file("a.in", input), "--solver", "slow", "--no-cache"});
   EXPECT_EQ(ctl({"wait", job, "--timeout", "110s"}).exit_code, 0);
   expect_right(job, input);
   expect_no_charges();

@@ -106,7 +106,8 @@ TEST_F(PoisonTest, AnInnocentSuspectIsNeverQuarantined) {
   // A job has one solver, so the innocent ones are another job's. They take long enough to be on a
   // slot whenever the worker dies.
   const std::string innocent = bishops_file(400);
-  const std::string slow = submit({"bishops", file("slow.in", innocent), "--solver", "slow"});
+  const std::string slow =
+      submit({"bishops", file("slow.in", innocent), "--solver", "slow", "--no-cache"});
   const std::string bad =
       submit({"bishops", file("bad.in", input_with_trouble(2, {1, 2})), "--solver", "kill-host"});
   std::optional<Process> worker;
@@ -153,7 +154,8 @@ TEST_F(PoisonTest, TerminatedWorkersGiveTheirCasesBack) {
   Process daemon =
       start_daemon({"--workers", "0", "--heartbeat-interval", "50ms", "--liveness", "400ms"});
   const std::string input = bishops_file(1'500);
-  const std::string job = submit({"bishops", file("a.in", input), "--solver", "slow"});
+  const std::string job =
+      submit({"bishops", file("a.in", input), "--solver", "slow", "--no-cache"});
   for (int i = 0; i < 4; ++i) {
     Process worker = start_test_worker();
     const auto before = status(job).at("done").get<std::uint64_t>();

@@ -66,7 +66,8 @@ class ScalerTest : public EndToEnd {
     for (const char* name : {"jobs/a.in", "jobs/b.in", "jobs/c.in", "jobs/d.in"}) {
       file(name, bishops_file(1500));
     }
-    const Ended ended = test_ctl({"submit", "bishops", path("jobs"), "--solver", "slow"});
+    const Ended ended =
+        test_ctl({"submit", "bishops", path("jobs"), "--solver", "slow", "--no-cache"});
     EXPECT_EQ(ended.exit_code, 0) << ended.err;
     return ended.out.substr(0, ended.out.find('\n'));
   }

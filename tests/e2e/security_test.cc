@@ -197,8 +197,8 @@ TEST_F(Security, ARevokedKeyIsOutWithinASecond) {
   // Cases of 2 ms each, so that the first worker is at work when its key goes.
   constexpr std::size_t kBusyCases = 1'000;
   Process first = work_as("wendy");
-  const Ended submitted = as(
-      "alice", {"submit", "bishops", "--solver", "busy", file("t.in", bishops_file(kBusyCases))});
+  const Ended submitted = as("alice", {"submit", "bishops", "--solver", "busy", "--no-cache",
+                                       file("t.in", bishops_file(kBusyCases))});
   ASSERT_EQ(submitted.exit_code, 0) << submitted.err;
   Arguments wait = {kCtl,           "--endpoint", endpoint_, "--key", key("bob"),
                     "--server-key", server_key_,  "wait",    "1"};
@@ -234,8 +234,8 @@ TEST_F(Security, AKeyThatMayNoLongerWorkIsOutAtNoCost) {
   // Nobody is gone by silence here.
   Process daemon = start_secure({"--workers", "0", "--liveness", "10m"});
   Process first = work_as("wendy");
-  const Ended submitted =
-      as("alice", {"submit", "bishops", "--solver", "busy", file("t.in", bishops_file(1'000))});
+  const Ended submitted = as("alice", {"submit", "bishops", "--solver", "busy", "--no-cache",
+                                       file("t.in", bishops_file(1'000))});
   ASSERT_EQ(submitted.exit_code, 0) << submitted.err;
   ASSERT_TRUE(eventually([&] {
     return Json::parse(as("alice", {"status", "1", "--output", "json"}).out).at("done") > 0;

@@ -22,7 +22,7 @@ class StoppedTest : public FaultsTest {
  protected:
   std::string submit_slow(std::size_t cases, const Arguments& more = {}) {
     input_ = bishops_file(cases);
-    Arguments command = {"bishops", file("a.in", input_), "--solver", "slow"};
+    Arguments command = {"bishops", file("a.in", input_), "--solver", "slow", "--no-cache"};
     command.insert(command.end(), more.begin(), more.end());
     return submit(command);
   }

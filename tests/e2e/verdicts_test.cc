@@ -118,7 +118,8 @@ TEST_F(VerdictsTest, WorkersMayComeAndGo) {
   Process daemon = start_daemon({"--workers", "0"});
   std::string text;
   for (int i = 0; i < 2'000; ++i) text += "8 6\n";
-  const std::string job = submit({"bishops", file("a.in", text + "0 0\n"), "--solver", "busy"});
+  const std::string job =
+      submit({"bishops", file("a.in", text + "0 0\n"), "--solver", "busy", "--no-cache"});
   // One after the other is killed at work, each with cases in its hands.
   for (int round = 0; round < 3; ++round) {
     const auto before = status(job).at("done").get<std::uint64_t>();
