@@ -30,7 +30,7 @@ proto::CaseResult run_trouble(const std::string& solver, proto::Verdict verdict,
   auto dispatch = make_dispatch(solver, cases);
   dispatch->limits.time_limit_us = time_limit_us;
   dispatch->limits.memory_limit_bytes = 64U << 20U;
-  const Outcome outcome = runner.run(dispatch, false);
+  const Outcome outcome = runner.run(dispatch);
   expect_only(outcome, cases, kTroubleAt, verdict);
   const auto found = outcome.results.find(kTroubleAt);
   return found == outcome.results.end() ? proto::CaseResult{} : found->second;
@@ -98,7 +98,7 @@ TEST(SlotDeath, WallTimeWithoutCpuTimeIsNoVerdict) {
   SlotRunner runner(options);
   auto dispatch = make_dispatch("sleep", cases_with_trouble());
   dispatch->limits.time_limit_us = 100'000;
-  const Outcome outcome = runner.run(dispatch, false);
+  const Outcome outcome = runner.run(dispatch);
   EXPECT_EQ(outcome.results.size(), kTroubleAt);
   EXPECT_EQ(outcome.returned, (std::vector<Range>{{kTroubleAt, kCases - kTroubleAt}}));
   EXPECT_TRUE(outcome.finished);
@@ -108,7 +108,7 @@ TEST(SlotDeath, SeveralCasesAtFaultInOneDispatch) {
   SlotRunner runner;
   auto cases = good_cases(40);
   for (const std::uint32_t at : {0U, 1U, 20U, 39U}) cases[at] = kTrouble;
-  const Outcome outcome = runner.run(make_dispatch("crash", cases), false);
+  const Outcome outcome = runner.run(make_dispatch("crash", cases));
   ASSERT_EQ(outcome.results.size(), cases.size());
   for (const auto& [position, result] : outcome.results) {
     EXPECT_EQ(result.verdict() == proto::CRASHED, cases[position].k == kTroubleBishops);

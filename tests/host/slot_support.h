@@ -40,10 +40,11 @@ class SlotRunner {
  public:
   explicit SlotRunner(SlotOptions options = {});
 
-  // Until the slot is free. `trim_when_late`: as the Session does.
-  Outcome run(const DispatchPtr& dispatch, bool trim_when_late = true);
+  // Until the slot is free. `trim_when_late`: as the Session does; on a busy machine any case may
+  // be late.
+  Outcome run(const DispatchPtr& dispatch, bool trim_when_late = false);
   // One round of waiting for the slot, at most until its next check.
-  void turn(Outcome& outcome, bool trim_when_late = true);
+  void turn(Outcome& outcome, bool trim_when_late = false);
 
   Slot slot;
 

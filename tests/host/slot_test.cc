@@ -170,7 +170,7 @@ TEST(Slot, LargeResultsComeInParts) {
   SlotRunner runner;
   // Each answer has about two kilobytes.
   const std::vector<BishopsCase> cases(3000, BishopsCase{1000, 900, false});
-  const Outcome outcome = runner.run(make_dispatch("staircase", cases), false);
+  const Outcome outcome = runner.run(make_dispatch("staircase", cases));
   ASSERT_EQ(outcome.results.size(), cases.size());
   EXPECT_GT(outcome.parts, 1U);
   const std::string& first = outcome.results.at(0).answer();
@@ -193,7 +193,7 @@ TEST(Slot, TrimGivesBackWhatWasNotStarted) {
   Outcome outcome;
   std::vector<Event> events;
   runner.slot.start(dispatch, events);
-  while (outcome.late == 0) runner.turn(outcome);  // trims when the case is late
+  while (outcome.late == 0) runner.turn(outcome, true);  // trims when the case is late
   while (outcome.returned.empty()) runner.turn(outcome);
   EXPECT_EQ(outcome.returned, (std::vector<Range>{{6, 14}}));
   EXPECT_EQ(outcome.results.size(), 5U);  // not held up by the slow one
