@@ -1,7 +1,6 @@
 puzzled_library(puzzled_daemon option_rows.cc options.cc options_file.cc log.cc supervisor.cc)
-target_link_libraries(puzzled_daemon PUBLIC puzzled_base spdlog::spdlog
-  PRIVATE puzzled_metrics_address fmt::fmt CLI11::CLI11 tomlplusplus::tomlplusplus
-  nlohmann_json::nlohmann_json)
+target_link_libraries(puzzled_daemon PUBLIC puzzled_base puzzled_log
+  PRIVATE puzzled_metrics_address fmt::fmt CLI11::CLI11 tomlplusplus::tomlplusplus)
 
 if(TARGET puzzled_store AND TARGET puzzled_broker)
   puzzled_program(puzzled main.cc check_command.cc)

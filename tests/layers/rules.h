@@ -33,6 +33,7 @@ inline constexpr auto kRules = std::to_array<Rule>({
     {"proto/base/*", "proto/base/ posix fmt"},
     {"proto/curve.*", "proto/curve.h proto/base/ zmq fmt"},
     {"proto/case_view.*", "proto/case_view.h"},
+    {"proto/log_format.*", "proto/log_format.h proto/base/ spdlog"},
     {"proto/raw_fields.h", "protobuf"},
     {"proto/wire.*", "proto/wire.h proto/raw_fields.h proto/base/ messages protobuf xxhash"},
 
@@ -54,8 +55,8 @@ inline constexpr auto kRules = std::to_array<Rule>({
     {"daemon/net/*",
      "daemon/net/ daemon/broker/ daemon/store/ proto/wire.h proto/base/ posix spdlog fmt"},
     {"daemon/*",
-     "daemon/ daemon/broker/ daemon/store/ daemon/net/ proto/base/ proto/wire.h posix spdlog fmt "
-     "cli11 toml json"},
+     "daemon/ daemon/broker/ daemon/store/ daemon/net/ proto/base/ proto/log_format.h proto/wire.h "
+     "posix spdlog fmt cli11 toml json"},
 
     // Puzzles are leaves: their interface, their own folder, their own messages, big integers.
     // What judges an answer, and the brute force, share only the structs with what found it.
@@ -81,7 +82,8 @@ inline constexpr auto kRules = std::to_array<Rule>({
     {"workers/host/budget*", "workers/host/ posix gmp"},
     {"workers/host/options*",
      "workers/host/ workers/puzzles/ proto/wire.h proto/base/ posix spdlog fmt cli11 toml"},
-    {"workers/host/*", "workers/host/ workers/puzzles/ proto/wire.h proto/base/ posix spdlog fmt"},
+    {"workers/host/*",
+     "workers/host/ workers/puzzles/ proto/log_format.h proto/wire.h proto/base/ posix spdlog fmt"},
 
     // The client: one connection, typed calls over it, commands that also know the puzzles.
     {"client/connection*",
@@ -91,7 +93,8 @@ inline constexpr auto kRules = std::to_array<Rule>({
     {"client/scaler/scaler.*", "client/scaler/scaler.h client/scaler/types.h"},
     {"client/scaler/types.h", ""},
     {"client/scaler/*",
-     "client/scaler/ client/ workers/puzzles/ proto/base/ messages posix spdlog fmt cli11 json"},
+     "client/scaler/ client/ workers/puzzles/ proto/log_format.h proto/base/ messages posix spdlog "
+     "fmt cli11 json"},
     {"client/*",
      "client/ workers/puzzles/ proto/case_view.h proto/wire.h proto/base/ messages protobuf posix "
      "spdlog fmt cli11 "
