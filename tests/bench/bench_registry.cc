@@ -8,35 +8,25 @@
 namespace puzzled {
 namespace {
 
+template <const Puzzle& (*kOf)(), int kTimes>
 void solve_slowly(std::string_view instance, std::string& answer) {
-  for (int i = 0; i < bench::kSlowdown; ++i) {
-    chinese_checkers::puzzle().solvers.front().solve(instance, answer);
-  }
+  for (int i = 0; i < kTimes; ++i) kOf().solvers.front().solve(instance, answer);
 }
 
-Puzzle with_slow_solver() {
-  Puzzle puzzle = chinese_checkers::puzzle();
-  puzzle.solvers.push_back({bench::kSlowSolver, "1", "every board several times", solve_slowly});
-  return puzzle;
-}
-
-void duel_slowly(std::string_view instance, std::string& answer) {
-  for (int i = 0; i < bench::kDuelSlowdown; ++i) {
-    duel::puzzle().solvers.front().solve(instance, answer);
-  }
-}
-
-Puzzle duel_with_slow_solver() {
-  Puzzle puzzle = duel::puzzle();
-  puzzle.solvers.push_back({bench::kSlowDuelSolver, "1", "every game many times", duel_slowly});
+Puzzle with_solver(Puzzle puzzle, const Solver& solver) {
+  puzzle.solvers.push_back(solver);
   return puzzle;
 }
 
 }  // namespace
 
 const std::vector<const Puzzle*>& all_puzzles() {
-  static const Puzzle checkers = with_slow_solver();
-  static const Puzzle games = duel_with_slow_solver();
+  static const Puzzle checkers = with_solver(
+      chinese_checkers::puzzle(), {bench::kSlowSolver, "1", "every board several times",
+                                   solve_slowly<chinese_checkers::puzzle, bench::kSlowdown>});
+  static const Puzzle games =
+      with_solver(duel::puzzle(), {bench::kSlowDuelSolver, "1", "every game many times",
+                                   solve_slowly<duel::puzzle, bench::kDuelSlowdown>});
   static const std::vector<const Puzzle*> puzzles = {&checkers, &bishops::puzzle(), &games};
   return puzzles;
 }

@@ -5,7 +5,6 @@
 
 #include <filesystem>
 
-#include "daemon/store/check.h"
 #include "daemon/store/keys.h"
 #include "daemon/store/reader.h"
 #include "proto/base/digest.h"
@@ -56,18 +55,6 @@ class GenerationsTest : public ::testing::Test {
     Reader reader(path, unhurried());
     return std::get<query::JobRow>(reader.answer(query::GetJob{{1}}));
   }
-  std::vector<Finding> check() {
-    std::vector<Finding> findings;
-    sqlite::Connection connection(path, sqlite::Connection::Mode::kReadOnly);
-    Checker checker(connection, {});
-    std::vector<std::uint64_t> cursor;
-    do {
-      const query::CheckPage page = checker.page(cursor);
-      findings.insert(findings.end(), page.findings.begin(), page.findings.end());
-      cursor = page.cursor;
-    } while (!cursor.empty());
-    return findings;
-  }
   std::uint64_t job_digest() {
     return static_cast<std::uint64_t>(look(path, "SELECT digest FROM jobs"));
   }
@@ -98,7 +85,7 @@ TEST_F(GenerationsTest, AResultThatIsTakenBackStaysAndItsCaseIsOpen) {
   EXPECT_TRUE(list(false, {Verdict::kWrongAnswer}).empty())
       << "the index of verdicts knows it, too";
   EXPECT_EQ(list(true, {Verdict::kWrongAnswer}).size(), 1U);
-  EXPECT_TRUE(check().empty());
+  EXPECT_TRUE(check(path).empty());
 }
 
 TEST_F(GenerationsTest, TheNextResultLiesBesideIt) {
@@ -123,7 +110,7 @@ TEST_F(GenerationsTest, TheNextResultLiesBesideIt) {
   ASSERT_EQ(detail.earlier.size(), 1U);
   EXPECT_TRUE(detail.earlier[0].has_answer);
   EXPECT_EQ(detail.earlier[0].answer, "") << "up to 127 of them have to fit into one message";
-  EXPECT_TRUE(check().empty());
+  EXPECT_TRUE(check(path).empty());
 }
 
 TEST_F(GenerationsTest, AnOpenCaseShowsOnlyWhatWasTakenBack) {
@@ -161,12 +148,12 @@ TEST_F(GenerationsTest, AJobOpensAgain) {
   grade({{5, 1}, {6, 1}});
   write(*store, {record::SealJob{.job = {1}, .digest = job_digest(), .sealed_ms = 5},
                  record::FinishJob{.job = {1}, .finished_ms = 6}});
-  EXPECT_TRUE(check().empty());
+  EXPECT_TRUE(check(path).empty());
   write(*store, {record::ReviseResults{
                      .job = {1}, .chunk_no = 0, .first_case = {1}, .count = 3, .stretch = 7},
                  record::ReopenJob{.job = {1}}});
   EXPECT_EQ(job().finished_ms, 0);
-  EXPECT_TRUE(check().empty());
+  EXPECT_TRUE(check(path).empty());
   close();
   EXPECT_FALSE(Store::open(path, unhurried())->recover().jobs[0].finished);
 }
@@ -204,7 +191,7 @@ TEST_F(GenerationsTest, AfterTheLastGenerationTheResultIsReplaced) {
   ASSERT_GE(rows.size(), keys::kGenerationMax);
   EXPECT_EQ(rows[keys::kGenerationMax - 1].answer, "at last");
   EXPECT_EQ(rows[keys::kGenerationMax - 1].generation, keys::kGenerationMax);
-  EXPECT_TRUE(check().empty());
+  EXPECT_TRUE(check(path).empty());
 }
 
 TEST_F(GenerationsTest, TheCheckKnowsGenerations) {
@@ -213,28 +200,28 @@ TEST_F(GenerationsTest, TheCheckKnowsGenerations) {
   close();
   const std::int64_t old_row = keys::result({1}, 1);
   change(fmt::format("DELETE FROM results WHERE id = {}", old_row));
-  EXPECT_EQ(check().size(), 1U) << "what was taken back is missing";
+  EXPECT_EQ(check(path).size(), 1U) << "what was taken back is missing";
   change(
       fmt::format("INSERT INTO results SELECT {}, verdict, time_us, memory_bytes, attempt, "
                   "worker, solver_version, graded_ms, answer, message, cached FROM results LIMIT 1",
                   old_row));
-  EXPECT_TRUE(check().empty());
+  EXPECT_TRUE(check(path).empty());
   change("UPDATE jobs SET revised = 2");
-  EXPECT_EQ(check().size(), 1U);
+  EXPECT_EQ(check(path).size(), 1U);
   change("UPDATE jobs SET revised = 3");
   const std::int64_t too_new = keys::result({1}, 3, 3);
   change(
       fmt::format("INSERT INTO results SELECT {}, verdict, time_us, memory_bytes, attempt, "
                   "worker, solver_version, graded_ms, answer, message, cached FROM results LIMIT 1",
                   too_new));
-  EXPECT_EQ(check().size(), 1U) << "a result in a generation that was never begun";
+  EXPECT_EQ(check(path).size(), 1U) << "a result in a generation that was never begun";
   change(fmt::format("DELETE FROM results WHERE id = {}", too_new));
   const std::int64_t no_case = keys::result({1}, 7, 2);
   change(
       fmt::format("INSERT INTO results SELECT {}, verdict, time_us, memory_bytes, attempt, "
                   "worker, solver_version, graded_ms, answer, message, cached FROM results LIMIT 1",
                   no_case));
-  EXPECT_EQ(check().size(), 1U) << "a result of no case";
+  EXPECT_EQ(check(path).size(), 1U) << "a result of no case";
   change(fmt::format("DELETE FROM results WHERE id = {}", no_case));
   for (const std::uint64_t g : {1U, 2U, 3U, 127U, 128U}) {
     const std::int64_t case_0 = keys::result({1}, 0, g);
@@ -242,7 +229,7 @@ TEST_F(GenerationsTest, TheCheckKnowsGenerations) {
         "INSERT INTO results SELECT {}, verdict, time_us, memory_bytes, attempt, "
         "worker, solver_version, graded_ms, answer, message, cached FROM results LIMIT 1",
         case_0));
-    EXPECT_EQ(check().size(), 1U) << "a result of case 0 in generation " << g;
+    EXPECT_EQ(check(path).size(), 1U) << "a result of case 0 in generation " << g;
     change(fmt::format("DELETE FROM results WHERE id = {}", case_0));
   }
 }
@@ -333,12 +320,12 @@ TEST_F(GenerationsTest, GenerationsOfAnotherSizeAreDamage) {
 }
 
 TEST_F(GenerationsTest, TheCheckKnowsWhatIsNotProven) {
-  EXPECT_TRUE(check().empty());
+  EXPECT_TRUE(check(path).empty());
   close();
   change("UPDATE unproven SET case_count = 4 WHERE chunk_no = 0");
-  EXPECT_EQ(check().size(), 1U) << "more than its chunk has";
+  EXPECT_EQ(check(path).size(), 1U) << "more than its chunk has";
   change("UPDATE unproven SET case_count = 3, worker = 9 WHERE chunk_no = 0");
-  EXPECT_EQ(check().size(), 1U) << "of nobody";
+  EXPECT_EQ(check(path).size(), 1U) << "of nobody";
 }
 
 TEST_F(GenerationsTest, CanariesAreCasesWhoseResultsSayNothingOfTheMachine) {

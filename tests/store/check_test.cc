@@ -29,19 +29,6 @@ void make_database(const std::string& path) {
   Store::open(path, {})->recover();
 }
 
-std::vector<Finding> check(const std::string& path, std::uint32_t page_ms = 1'000) {
-  sqlite::Connection connection(path, Mode::kReadOnly);
-  Checker checker(connection, {.page_ms = page_ms});
-  std::vector<Finding> findings;
-  std::vector<std::uint64_t> cursor;
-  do {
-    query::CheckPage page = checker.page(cursor);
-    std::ranges::move(page.findings, std::back_inserter(findings));
-    cursor = page.cursor;
-  } while (!cursor.empty());
-  return findings;
-}
-
 std::string text_of(const std::vector<Finding>& findings) {
   std::string text;
   for (const Finding& f : findings) {

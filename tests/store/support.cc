@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <random>
 
+#include "daemon/store/check.h"
 #include "proto/wire.h"
 
 namespace puzzled {
@@ -19,6 +22,19 @@ TemporaryFolder::TemporaryFolder() {
 TemporaryFolder::~TemporaryFolder() {
   std::error_code ignored;
   std::filesystem::remove_all(path_, ignored);
+}
+
+std::vector<Finding> check(const std::string& path, std::uint32_t page_ms) {
+  sqlite::Connection connection(path, sqlite::Connection::Mode::kReadOnly);
+  Checker checker(connection, {.page_ms = page_ms});
+  std::vector<Finding> findings;
+  std::vector<std::uint64_t> cursor;
+  do {
+    query::CheckPage page = checker.page(cursor);
+    std::ranges::move(page.findings, std::back_inserter(findings));
+    cursor = page.cursor;
+  } while (!cursor.empty());
+  return findings;
 }
 
 Bytes16 bytes16(std::uint8_t fill) {

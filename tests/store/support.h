@@ -27,6 +27,9 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
+// All that the check of a store finds, page by page.
+std::vector<Finding> check(const std::string& path, std::uint32_t page_ms = 1'000);
+
 Bytes16 bytes16(std::uint8_t fill);
 // The serialised Case number `case_no` of the tests.
 std::string case_bytes(std::uint64_t case_no);
