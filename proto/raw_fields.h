@@ -1,10 +1,10 @@
 // Reads serialised messages by hand, where parsing would cost an allocation for each case.
 // protobuf's CodedInputStream takes tags and lengths of up to ten bytes and drops what does not fit
-// into 32 bits; its parser takes five. What is read here is read again by the parser (the worker's,
-// the client's), so both have to agree on what a message is.
+// into 32 bits; its parser takes five. What is taken here, the parser takes too.
 #pragma once
 
 #include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/wire_format_lite.h>
 
 #include <cstdint>
 #include <limits>
@@ -30,6 +30,20 @@ inline bool read_length(google::protobuf::io::CodedInputStream& in, std::uint32_
   }
   length = static_cast<std::uint32_t>(value);
   return true;
+}
+
+// Passes over a field that is not known. False: it is cut off, or a group, which proto3 has not.
+inline bool skip_field(google::protobuf::io::CodedInputStream& in, std::uint32_t tag) {
+  using google::protobuf::internal::WireFormatLite;
+  std::uint32_t length = 0;
+  switch (WireFormatLite::GetTagWireType(tag)) {
+    case WireFormatLite::WIRETYPE_LENGTH_DELIMITED:
+      return read_length(in, length) && in.Skip(static_cast<int>(length));
+    case WireFormatLite::WIRETYPE_START_GROUP:
+      return false;
+    default:
+      return WireFormatLite::SkipField(&in, tag);
+  }
 }
 
 }  // namespace puzzled::wire

@@ -47,8 +47,14 @@ bool walk(std::string_view message, std::size_t& fields, Visit visit) {
   CodedInputStream in = stream_of(message);
   while (const std::uint32_t tag = read_tag(in)) {
     if (++fields > kFieldsMax) return false;
-    if (WireFormatLite::GetTagWireType(tag) != WireFormatLite::WIRETYPE_LENGTH_DELIMITED) {
-      if (!WireFormatLite::SkipField(&in, tag)) return true;
+    const auto type = WireFormatLite::GetTagWireType(tag);
+    // The parser keeps what is in a group of which it knows nothing, field by field.
+    if (type == WireFormatLite::WIRETYPE_START_GROUP ||
+        type == WireFormatLite::WIRETYPE_END_GROUP) {
+      continue;
+    }
+    if (type != WireFormatLite::WIRETYPE_LENGTH_DELIMITED) {
+      if (!skip_field(in, tag)) return true;
       continue;
     }
     std::uint32_t length = 0;

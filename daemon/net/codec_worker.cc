@@ -134,7 +134,7 @@ bool read_result(std::string_view body, CaseResult& out, std::uint64_t& verdict)
         good = in.ReadVarint64(&cached);
         break;
       default:  // of a later minor version
-        good = WireFormatLite::SkipField(&in, tag);
+        good = wire::skip_field(in, tag);
     }
     if (!good) return false;
   }

@@ -29,6 +29,7 @@ void check(const event::WorkerResults& e, const proto::FromWorker& sent) {
     ASSERT(found.time_us == expected.time_us() && found.memory_bytes == expected.memory_bytes());
     ASSERT(found.answer == expected.answer() && found.message == expected.message());
     ASSERT(found.has_answer == expected.has_answer() && codec::is_printable(found.message));
+    ASSERT(found.key == expected.key() && found.cached == expected.cached());
   }
 }
 void check(const event::WorkerReturn& e, const proto::FromWorker&) {

@@ -187,6 +187,7 @@ TEST(WorkerCodec, RefusesResultsThatProtobufRefuses) {
   for (const std::string& bytes : {
            list(result + '\xf8' + six + '\x01'),   // an unknown field's tag
            list(result + "\x2a\x81" + six + 'x'),  // the answer's length
+           list(result + "\x7a\x81" + six + 'x'),  // an unknown field's length
            list("\x88" + six + '\x01' + result),   // the position's tag
            "\x8a" + six + list(result).substr(1),  // the list's tag
            long_length,                            // the list's length

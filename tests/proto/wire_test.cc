@@ -113,6 +113,17 @@ TEST(Frame, AFieldOfTwoBytesIsNotRepeatedForEver) {
   EXPECT_EQ(decode_ready(frame + pieces), DecodeError::kTooManyFields);
 }
 
+TEST(Frame, WhatIsInAGroupIsCountedToo) {
+  std::string body = "\x7b"s;  // field 15
+  for (std::size_t i = 0; i < kFieldsMax; ++i) body += "\x08\x01"s;
+  body += "\x7c"s;
+  std::string frame = "PZLDw\x01\x00\x00"s;
+  for (unsigned i = 0; i < 4; ++i) frame.push_back(static_cast<char>(body.size() >> (8 * i)));
+  proto::FromWorker decoded;
+  EXPECT_EQ(decode(frame + body, Role::kWorker, kMessageBytesMax, decoded),
+            DecodeError::kTooManyFields);
+}
+
 TEST(Frame, EveryErrorIsDescribedInItsOwnWords) {
   std::set<std::string_view> texts;
   for (int error = 0; error <= static_cast<int>(DecodeError::kMalformed); ++error) {
