@@ -87,16 +87,22 @@ void Access::serve() {
   }
 }
 
-Access::Judgement Access::judge(const std::string& public_key, Role role) {
+Access::Judgement Access::judgement_of(const std::string& public_key, Role role) const {
   if (public_key.empty()) return Judgement::kAllowed;
   const AccessList::Grant* grant = list_.find(public_key);
-  if (grant != nullptr && has_role(grant->roles, role)) return Judgement::kAllowed;
+  if (grant == nullptr) return Judgement::kRevoked;
+  return has_role(grant->roles, role) ? Judgement::kAllowed : Judgement::kForbidden;
+}
+
+Access::Judgement Access::judge(const std::string& public_key, Role role) {
+  const Judgement judgement = judgement_of(public_key, role);
+  if (judgement == Judgement::kAllowed) return judgement;
   ++counts_.messages;
-  warn(refused_messages_,
-       grant == nullptr
-           ? fmt::format("refused a message of the revoked key {}", public_key)
-           : fmt::format("refused a message of {}: its key has not that role", grant->name));
-  return grant == nullptr ? Judgement::kRevoked : Judgement::kForbidden;
+  warn(refused_messages_, judgement == Judgement::kRevoked
+                              ? fmt::format("refused a message of the revoked key {}", public_key)
+                              : fmt::format("refused a message of {}: its key has not that role",
+                                            name_of(public_key)));
+  return judgement;
 }
 
 bool Access::is_listed(const std::string& public_key) const {

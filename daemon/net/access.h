@@ -37,7 +37,9 @@ class Access {
   // What a message of the holder of this key may do; an empty key is a connection that is not
   // encrypted (a local socket), which may all.
   Judgement judge(const std::string& public_key, Role role);
-  // The same, uncounted: whether the key is still on the list.
+  // The same of a message that has not come: uncounted.
+  [[nodiscard]] Judgement judgement_of(const std::string& public_key, Role role) const;
+  // Whether the key is still on the list.
   [[nodiscard]] bool is_listed(const std::string& public_key) const;
   // The name of the key's holder, or the key itself.
   [[nodiscard]] std::string name_of(const std::string& public_key) const;

@@ -84,7 +84,8 @@ void add_cases(Text& text, const Metrics& metrics) {
   text.counter("puzzled_cached_results_total", "Of them, answers that were known.", commits.cached);
   text.counter("puzzled_answer_cache_hits_total", "Cases whose answer was looked up and found.",
                commits.known_answers);
-  text.counter("puzzled_answer_cache_misses_total", "Cases whose answer was looked up in vain.",
+  text.counter("puzzled_answer_cache_misses_total",
+               "Cases of chunks that were looked up whose answer was not found.",
                commits.unknown_answers);
   text.gauge("puzzled_answer_cache_bytes", "Room of the answers that can be found.",
              metrics.answer_bytes);

@@ -148,10 +148,10 @@ void Reactor::keep_time() {
   }
   if (at < sweep_ms_) return;
   sweep_ms_ = at + std::min<std::int64_t>(kSweepMs, options_.client_idle_ms);
-  if (refused_messages_ > told_refused_messages_) {
+  if (over_limit_messages_ > told_over_limit_messages_) {
     spdlog::warn("{} messages of new connections were refused: there are {} already",
-                 refused_messages_ - told_refused_messages_, options_.connections_max);
-    told_refused_messages_ = refused_messages_;
+                 over_limit_messages_ - told_over_limit_messages_, options_.connections_max);
+    told_over_limit_messages_ = over_limit_messages_;
   }
   std::vector<PeerId> gone;
   clients_.forget_idle(at, options_.client_idle_ms, gone);
@@ -221,7 +221,7 @@ bool Reactor::read_workers() {
       continue;
     }
     if (received == Router::Received::kTooMany) {
-      ++refused_messages_;  // it tries again by itself
+      ++over_limit_messages_;  // it tries again by itself
       continue;
     }
     ErrorCode code{};
@@ -258,7 +258,7 @@ void Reactor::read_clients() {
       continue;
     }
     if (received == Router::Received::kTooMany) {
-      ++refused_messages_;
+      ++over_limit_messages_;
       clients_.answer_refused(codec::encode(ClientMessage(message::Error{
           0, ErrorCode::kUnavailable, "the daemon has as many connections as it allows"})));
       continue;

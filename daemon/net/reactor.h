@@ -154,8 +154,8 @@ class Reactor {
   // Why a worker whose key may no longer work is out at once, and at no cost: it did not fall
   // silent, which would be waited for and charged.
   static constexpr const char* kMayNotWork = "its key may not work";
-  std::uint64_t refused_messages_ = 0;       // of connections beyond the limit
-  std::uint64_t told_refused_messages_ = 0;  // those in the log
+  std::uint64_t over_limit_messages_ = 0;       // of connections beyond the limit
+  std::uint64_t told_over_limit_messages_ = 0;  // those in the log
 };
 
 }  // namespace puzzled

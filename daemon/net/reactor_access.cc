@@ -48,26 +48,29 @@ void Reactor::reload_access(Access::Reload when) {
   }
   // Their connections linger until they speak again, and are then refused.
   const auto may_not_work = [this](const std::string& key) {
-    return parts_.access->judge(key, Role::kWork) != Access::Judgement::kAllowed;
+    return parts_.access->judgement_of(key, Role::kWork) != Access::Judgement::kAllowed;
   };
   const auto unlisted = [this](const std::string& key) { return !parts_.access->is_listed(key); };
   std::size_t ended = 0;
   for (const PeerId peer : workers_.peers_by_key(may_not_work)) {
-    ErrorCode code{};
-    std::string why = refusal_of(*workers_.find(peer), Role::kWork, code);
     step(event::WorkerGoodbye{.peer = peer, .reason = kMayNotWork});
+    ++ended;
+    const Router::Peer* known = workers_.find(peer);
+    if (known == nullptr) continue;  // cut off by what was sent to one before it
+    ErrorCode code{};
+    std::string why = refusal_of(*known, Role::kWork, code);
     static_cast<void>(
         workers_.send(peer, codec::encode(WorkerMessage(message::Refused{std::move(why)}))));
     if (workers_.find(peer) != nullptr) workers_.forget(peer);
-    ++ended;
   }
   for (const PeerId peer : clients_.peers_by_key(unlisted)) {
     client_gone(peer);
     clients_.forget(peer);
     ++ended;
   }
-  spdlog::info("{} authorized keys; {} connections of revoked keys ended",
-               parts_.access->key_count(), ended);
+  spdlog::info(
+      "{} authorized keys; {} connections ended, of keys that were revoked or may no longer work",
+      parts_.access->key_count(), ended);
 }
 
 std::string Reactor::refusal_of(const Router::Peer& peer, Role role, ErrorCode& code) {

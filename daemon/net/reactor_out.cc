@@ -98,7 +98,7 @@ void Reactor::answer_metrics() {
                           .is_draining = phase_ != Phase::kRunning,
                           .refused_client_messages = refusals_.total(RefusalLog::Kind::kClient),
                           .refused_worker_messages = refusals_.total(RefusalLog::Kind::kWorker),
-                          .refused_connections = refused_messages_ + refused_connections()});
+                          .refused_connections = over_limit_messages_ + refused_connections()});
 }
 
 // ---- What goes out.
