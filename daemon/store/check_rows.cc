@@ -76,7 +76,7 @@ bool RowChecker::check_answers(std::uint64_t& last, std::vector<Finding>& findin
     if (answers_.integer(2) == 0) {
       wrong = "its key or its proof cannot be one";
     } else if (answers_.integer(3) == 0) {
-      wrong = "its result is missing, has no answer, or is of another solver version";
+      wrong = "its result is missing, has no answer, is a copy, or is of another solver version";
     } else if (answers_.integer(4) == 0) {
       wrong = "it waits for a canary, and its result does not";
     }

@@ -16,27 +16,31 @@
 namespace puzzled {
 namespace {
 
+Fatal not_made(const std::string& path, const std::string& why, const char* advice) {
+  return {kExitIo, fmt::format("cannot make the database {}: {}. {}, or choose another with "
+                               "--database.",
+                               path, why, advice)};
+}
+
 // A descriptor that closes itself.
 class File {
  public:
   // Throws Fatal.
   File(const std::string& path, int flags)
       : path_(path), descriptor_(::open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW, 0600)) {
-    if (descriptor_ < 0) fail();
+    if (descriptor_ < 0) fail("Make its folder writable for this user");
   }
   ~File() { ::close(descriptor_); }
   File(const File&) = delete;
   File& operator=(const File&) = delete;
 
   void sync() {
-    if (::fsync(descriptor_) != 0) fail();
+    if (::fsync(descriptor_) != 0) fail("Look after the disk");
   }
 
  private:
-  [[noreturn]] void fail() const {
-    throw Fatal(kExitIo, fmt::format("cannot make the database {}: {}. Make its folder writable "
-                                     "for this user, or choose another with --database.",
-                                     path_, std::strerror(errno)));
+  [[noreturn]] void fail(const char* advice) const {
+    throw not_made(path_, std::strerror(errno), advice);
   }
 
   std::string path_;
@@ -69,9 +73,7 @@ void create_if_empty(const std::string& path) {
   file.sync();
   std::error_code error;
   std::filesystem::rename(made, target, error);
-  if (error) {
-    throw Fatal(kExitIo, fmt::format("cannot make the database {}: {}.", path, error.message()));
-  }
+  if (error) throw not_made(path, error.message(), "Make its folder writable for this user");
   File(target.parent_path(), O_RDONLY | O_DIRECTORY).sync();
 }
 

@@ -263,7 +263,6 @@ void Store::insert(const record::InsertResults& record) {
   row.bind_at(9, version);
   version_counts_[{record.job.value, version}] += record.rows.size();
   row.bind_at(10, record.graded_ms);
-  row.bind_at(11, false);
   Progress::Chunk* chunk = nullptr;
   ChunkNo chunk_no = 0;
   for (const record::ResultRow& at : record.rows) {
@@ -287,10 +286,9 @@ void Store::insert(const record::InsertResults& record) {
     } else {
       row.bind_at(6, nullptr);
     }
-    if (result.cached) row.bind_at(11, true);
+    row.bind_at(11, result.cached);
     row.step();
     row.reset();
-    if (result.cached) row.bind_at(11, false);
     if (record.keeps_answers && !result.key.empty() && result.has_answer && !result.cached) {
       answers_->keep(result.key, version, id, record.stretch);
     }
@@ -325,14 +323,12 @@ std::int64_t Store::known_version(const std::string& version) {
 }
 
 std::int64_t Store::solver_version(const std::string& version) {
-  const auto [at, inserted] = solver_versions_.try_emplace(version, 0);
-  if (!inserted) return at->second;
-  sqlite::Statement& find = statements_->find_version;
-  const sqlite::ResetAtEnd reset(find);
-  find.bind(std::string_view(version));
-  if (find.step()) return at->second = find.integer(0);
-  statements_->insert_version.run(std::string_view(version));
-  return at->second = sqlite3_last_insert_rowid(connection_.handle());
+  std::int64_t number = known_version(version);
+  if (number == 0) {
+    statements_->insert_version.run(std::string_view(version));
+    number = sqlite3_last_insert_rowid(connection_.handle());
+  }
+  return solver_versions_[version] = number;
 }
 
 event::ChunkLoaded Store::load_chunk(const LoadChunk& load) {

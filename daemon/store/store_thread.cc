@@ -299,6 +299,7 @@ void StoreThread::Impl::note_look_ups(const std::vector<Report>& loaded) {
     if (chunk == nullptr || !chunk->look_up) continue;
     const std::lock_guard lock(counts_mutex);
     counts.known_answers += chunk->known.size();
+    if (chunk->more_known) continue;  // the others are asked for again
     counts.unknown_answers += chunk->cases->count() - chunk->done.size() - chunk->known.size();
   }
 }
