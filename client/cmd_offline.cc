@@ -96,7 +96,7 @@ int run_validate(const ValidateOptions& options, Context& context) {
   TestSetOptions set;
   set.paths = options.paths;
   set.no_answers = true;
-  set.labels_unique = false;
+  set.for_job = false;
   bool all_valid = true;
   for (const TestFile& file : collect_test_files(set)) {
     std::uint64_t case_count = 0;

@@ -13,6 +13,7 @@
 
 #include "client/failure.h"
 #include "client/interrupt.h"
+#include "proto/base/natural_order.h"
 #include "proto/base/printable.h"
 #include "proto/wire.h"
 
@@ -23,8 +24,6 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kSuffix = ".in";
 constexpr std::string_view kStdin = "<stdin>";
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 std::string_view without_suffix(std::string_view path) {
   const bool named_more = path.size() > kSuffix.size() && path[path.size() - 4] != '/';
@@ -42,23 +41,6 @@ bool is_regular_file(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
 }
 
-// One run of equal kind: digits by value, other bytes by byte with '/' lowest.
-int compare_digits(std::string_view a, std::string_view b) {
-  const auto significant = [](std::string_view digits) {
-    return digits.substr(std::min(digits.find_first_not_of('0'), digits.size()));
-  };
-  const std::string_view x = significant(a);
-  const std::string_view y = significant(b);
-  if (x.size() != y.size()) return x.size() < y.size() ? -1 : 1;
-  return x.compare(y);
-}
-
-std::string_view leading_digits(std::string_view text) {
-  std::size_t n = 0;
-  while (n < text.size() && is_digit(text[n])) ++n;
-  return text.substr(0, n);
-}
-
 class Collector {
  public:
   explicit Collector(const TestSetOptions& options) : options_(options) {}
@@ -72,7 +54,7 @@ class Collector {
     if (!options_.files_from.empty()) add_listed();
     if (files_.empty()) throw Failure(kExitInvalid, "no test files are named", "give a PATH");
     for (TestFile& file : files_) check_label(file);
-    if (options_.labels_unique) refuse_equal_labels();
+    if (options_.for_job) refuse_equal_labels();
     find_answers();
     return std::move(files_);
   }
@@ -177,7 +159,7 @@ class Collector {
   }
 
   void check_label(const TestFile& file) const {
-    if (options_.labels_unique && !is_printable(file.label)) {
+    if (options_.for_job && !is_printable(file.label)) {
       throw Failure(kExitInvalid,
                     fmt::format("the name of {} is no printable UTF-8, and cannot be the label of "
                                 "its cases",
@@ -238,29 +220,6 @@ std::unique_ptr<FileText> open_text(const TestFile& file) {
 
 std::vector<TestFile> collect_test_files(const TestSetOptions& options) {
   return Collector(options).run();
-}
-
-bool natural_less(std::string_view a, std::string_view b) {
-  const std::string_view whole_a = a;
-  const std::string_view whole_b = b;
-  const auto rank = [](char c) {
-    return c == '/' ? 0 : static_cast<int>(static_cast<unsigned char>(c)) + 1;
-  };
-  while (!a.empty() && !b.empty()) {
-    if (is_digit(a.front()) && is_digit(b.front())) {
-      const std::string_view x = leading_digits(a);
-      const std::string_view y = leading_digits(b);
-      if (const int order = compare_digits(x, y); order != 0) return order < 0;
-      a.remove_prefix(x.size());
-      b.remove_prefix(y.size());
-      continue;
-    }
-    if (a.front() != b.front()) return rank(a.front()) < rank(b.front());
-    a.remove_prefix(1);
-    b.remove_prefix(1);
-  }
-  if (a.empty() != b.empty()) return a.empty();
-  return whole_a < whole_b;  // equal but for leading zeros.
 }
 
 }  // namespace puzzled::client

@@ -26,15 +26,11 @@ struct TestSetOptions {
   bool recursive = false;
   std::string answers_folder = {};  // empty: beside the test files
   bool no_answers = false;
-  bool labels_unique = true;  // two equal labels are an error
+  bool for_job = true;  // labels name its cases: equal ones, or unprintable ones, are an error
 };
 
 // Files in the order of the paths; those of one folder in natural order of their labels. Throws
 // Failure(2): a path that does not exist, a folder without test files, two equal labels…
 std::vector<TestFile> collect_test_files(const TestSetOptions& options);
-
-// Whether a comes before b when runs of digits count as numbers (file2 before file10) and a folder
-// is compared before what is in it. A strict total order.
-bool natural_less(std::string_view a, std::string_view b);
 
 }  // namespace puzzled::client

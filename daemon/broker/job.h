@@ -189,4 +189,9 @@ struct Job {
   [[nodiscard]] std::uint64_t open_count() const { return case_count - done_count; }
 };
 
+// What a case costs: what is known of the job itself comes before what is known of its lane.
+inline const Cost& cost_of(const Job& job, const ReadyQueue& queue) {
+  return job.cost.known() ? job.cost : queue.lane(job.place.lane).cost;
+}
+
 }  // namespace puzzled::broker

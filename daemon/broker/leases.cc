@@ -16,8 +16,7 @@ namespace {
 constexpr std::uint64_t kRowBytes = 96;
 
 bool is_verdict_of_answer(const CaseResult& result) {
-  return is_verdict(static_cast<std::uint64_t>(result.verdict)) && is_known(result.verdict) &&
-         result.verdict != Verdict::kInvalidInstance;
+  return is_known(result.verdict) && result.verdict != Verdict::kInvalidInstance;
 }
 
 }  // namespace
@@ -61,7 +60,7 @@ std::int64_t Leases::dispatch(Session& session, Job& job, std::uint32_t cases_ma
   dispatch.slices = slices_of(*lease, picked);
   core_.step.tell_now(session.peer, std::move(dispatch));
 
-  const Cost& cost = job.cost.known() ? job.cost : core_.queue.cost(job.place.lane);
+  const Cost& cost = cost_of(job, core_.queue);
   core_.queue.charge(job.place, cost.known()
                                     ? static_cast<std::uint64_t>(cost.case_us() * lease->open_count)
                                     : core_.options.dispatch_target_us);
@@ -166,8 +165,8 @@ std::optional<FailedCanary> Leases::judge(Session& session, Lease& lease, const 
   canary.is_open = false;
   // Not the job's own cost. One that was not solved has the time of its equal.
   if (!result->cached) busy_us -= std::min(busy_us, result->time_us);
-  // A limit or a crash says as much of the machine as of the case: the time and memory that are
-  // known may be those of a solver that had its tables already.
+  // A limit says nothing: the time and memory that are known may be those of a solver that had its
+  // tables already.
   if (!core_.canaries->is_current(canary) || !is_known(result->verdict)) return std::nullopt;
   if (std::string why = core_.canaries->judge(canary, *result); !why.empty()) {
     return FailedCanary{.lane = lease.lane, .why = std::move(why)};

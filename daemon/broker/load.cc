@@ -61,8 +61,7 @@ Demand demand_of(const Core& core, std::uint32_t slot_work_ms, std::size_t lanes
     LaneDemand& lane = lanes[job->place.lane];
     lane.open_cases += job->open_count();
     lane.leased_cases += job->leased_count;
-    // As dispatches are measured: what is known of the job itself comes first.
-    const Cost& cost = job->cost.known() ? job->cost : core.queue.lane(job->place.lane).cost;
+    const Cost& cost = cost_of(*job, core.queue);
     Work& work = works[job->place.lane];
     const auto open = static_cast<double>(job->open_count());
     if (cost.known()) {

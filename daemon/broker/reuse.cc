@@ -1,12 +1,12 @@
 #include "daemon/broker/reuse.h"
 
 #include <algorithm>
-#include <cctype>
 #include <utility>
 
 #include "daemon/broker/canaries.h"
 #include "daemon/broker/leases.h"
 #include "proto/base/assert.h"
+#include "proto/base/natural_order.h"
 
 namespace puzzled::broker {
 namespace {
@@ -17,37 +17,7 @@ constexpr std::uint64_t kRowBytes = 64;
 // before the last ones are accepted (a client has 16 on the way).
 constexpr std::uint32_t kChunksTried = 64;
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
-// The run of digits that `text` begins with, without leading zeros. It is taken off.
-std::string_view take_number(std::string_view& text) {
-  const auto end =
-      static_cast<std::size_t>(std::ranges::find_if_not(text, is_digit) - text.begin());
-  std::string_view number = text.substr(0, end);
-  text.remove_prefix(end);
-  number.remove_prefix(std::min(number.find_first_not_of('0'), number.size()));
-  return number;
-}
-
 }  // namespace
-
-bool OlderVersion::operator()(std::string_view a, std::string_view b) const {
-  const std::pair whole(a, b);
-  while (!a.empty() && !b.empty()) {
-    if (is_digit(a.front()) && is_digit(b.front())) {
-      const std::string_view x = take_number(a);
-      const std::string_view y = take_number(b);
-      if (x.size() != y.size()) return x.size() < y.size();
-      if (x != y) return x < y;
-      continue;
-    }
-    if (a.front() != b.front()) return a.front() < b.front();
-    a.remove_prefix(1);
-    b.remove_prefix(1);
-  }
-  if (a.empty() != b.empty()) return a.empty();
-  return whole.first < whole.second;  // "01" and "1" are two versions
-}
 
 void Reuse::recover(const Recovery& recovery) {
   has_answers_ = recovery.has_answers;
@@ -57,7 +27,7 @@ void Reuse::recover(const Recovery& recovery) {
     std::string& last = versions_[lane].last;
     JobId& last_job = last_jobs[lane];
     if (it.last_job < last_job) continue;
-    if (it.last_job == last_job && OlderVersion{}(it.version, last)) continue;
+    if (it.last_job == last_job && natural_less(it.version, last)) continue;
     last = it.version;
     last_job = it.last_job;
   }
@@ -74,19 +44,15 @@ void Reuse::withdrawn(LaneNo lane, const std::string& version) {
   if (versions.offered.empty()) versions.last = version;
 }
 
-const Cost& Reuse::cost_of(const Job& job) const {
-  return job.cost.known() ? job.cost : core_.queue.lane(job.place.lane).cost;
-}
-
 bool Reuse::keeps_answers(const Job& job) const {
   if (!core_.options.answer_cache || job.spec->no_cache) return false;
-  const Cost& cost = cost_of(job);
+  const Cost& cost = cost_of(job, core_.queue);
   return !cost.known() || cost.case_us() >= core_.options.answer_cache_cost_us;
 }
 
 bool Reuse::wants_keys(const Job& job) const {
   if (!looks_up(job)) return false;
-  return cost_of(job).known() || job.chunk_count < kChunksTried ||
+  return cost_of(job, core_.queue).known() || job.chunk_count < kChunksTried ||
          (job.known_count > 0 && job.known_count >= job.looked_up_count / 2);
 }
 
@@ -116,7 +82,9 @@ bool Reuse::is_outdated(const event::ChunkLoaded& loaded) const {
 }
 
 void Reuse::take(Job& job, OpenChunk& chunk, event::ChunkLoaded& loaded) {
-  if (loaded.look_up) job.looked_up_count += chunk.open_count;
+  if (loaded.look_up) {
+    job.looked_up_count += loaded.more_known ? loaded.known.size() : chunk.open_count;
+  }
   if (loaded.known.empty()) return;
   const auto count = static_cast<std::uint32_t>(loaded.known.size());
   std::uint64_t bytes = count * kRowBytes;

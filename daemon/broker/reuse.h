@@ -10,13 +10,9 @@
 
 #include "daemon/broker/core.h"
 #include "daemon/broker/job.h"
+#include "proto/base/natural_order.h"
 
 namespace puzzled::broker {
-
-// Runs of digits count as numbers: "9" is older than "10", "1.2-rc" older than "1.10".
-struct OlderVersion {
-  bool operator()(std::string_view a, std::string_view b) const;
-};
 
 class Reuse {
  public:
@@ -45,12 +41,14 @@ class Reuse {
   void answers_kept() { has_answers_ = true; }
 
  private:
+  struct Older {
+    bool operator()(std::string_view a, std::string_view b) const { return natural_less(a, b); }
+  };
   struct Versions {
-    std::map<std::string, std::uint32_t, OlderVersion> offered;  // by so many workers
+    std::map<std::string, std::uint32_t, Older> offered;  // by so many workers
     // While there is no worker: what the last one had, or what gave the last results.
     std::string last;
   };
-  [[nodiscard]] const Cost& cost_of(const Job& job) const;
   // Whose answers may stand for those of the job; nullptr: it looks up none.
   [[nodiscard]] const std::string* version_for(const Job& job) const;
 

@@ -48,7 +48,7 @@ void Sessions::dispatch() {
     if (chosen == nullptr) return;
     Job& job = core_.jobs->open(first->job);
     Session& session = *chosen->free.begin()->session;
-    const Cost& cost = job.cost.known() ? job.cost : core_.queue.cost(job.place.lane);
+    const Cost& cost = cost_of(job, core_.queue);
     const std::uint32_t cases =
         size.cases(cost, job.open_count() - job.leased_count, chosen->free_leases);
     core_.timers.arm(core_.leases->dispatch(session, job, cases), Timers::Kind::kSession,

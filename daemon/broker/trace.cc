@@ -198,6 +198,7 @@ std::string line(const event::ChunkLoaded& e) {
       .add("cases", e.cases)
       .add("done", e.done)
       .flag("known", !e.known.empty())
+      .flag("more_known", e.more_known)
       .str();
 }
 std::string line(const event::ChunkCompared& e) {

@@ -133,9 +133,8 @@ void Window::set_loaded(event::ChunkLoaded&& loaded) {
   bytes_ = bytes_ - chunk.memory_bytes + memory;
   job->window_bytes = job->window_bytes - chunk.memory_bytes + memory;
   chunk.memory_bytes = memory;
-  const bool more_known = loaded.more_known;
   core_.reuse->take(*job, chunk, loaded);
-  if (more_known && chunk.open_count > 0) return ask(*job, chunk);
+  if (loaded.more_known && chunk.open_count > 0) return ask(*job, chunk);
   chunk.cases = std::move(loaded.cases);
   --job->loading_count;
   if (chunk.open_count > 0) {
@@ -297,6 +296,7 @@ void Window::update_place(Job& job) {
   }
   const bool curious = hungry && job.backlog.front().is_untried() && core_.reuse->looks_up(job);
   core_.queue.set_ready(job.place, job.queued_count > 0);
+  // Curious only while hungry: becoming hungry may move its turn.
   if (!curious) core_.queue.set_curious(job.place, false);
   core_.queue.set_hungry(job.place, hungry);
   if (curious) core_.queue.set_curious(job.place, true);

@@ -2,12 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstdlib>
-
 #include "client/failure.h"
 #include "tests/client/support.h"
-#include "workers/puzzles/rng.h"
 
 namespace puzzled::client {
 namespace {
@@ -30,40 +26,6 @@ std::string refusal(const TestSetOptions& options) {
 }
 
 using Names = std::vector<std::string>;
-
-TEST(NaturalLess, NumbersCountByValue) {
-  Names names = {"file10", "file2", "b", "file1x", "file01", "a/2", "a10", "a/10", "a", "file1"};
-  std::ranges::sort(names, natural_less);
-  EXPECT_EQ(names, (Names{"a", "a/2", "a/10", "a10", "b", "file01", "file1", "file1x", "file2",
-                          "file10"}));
-}
-
-TEST(NaturalLess, NumbersOfAnyLength) {
-  EXPECT_TRUE(natural_less("9" + std::string(40, '0'), "1" + std::string(41, '0')));
-  EXPECT_FALSE(natural_less("1" + std::string(41, '0'), "9" + std::string(40, '0')));
-}
-
-TEST(NaturalLess, IsAStrictTotalOrder) {
-  const char* given = std::getenv("PUZZLED_SEED");
-  const std::uint64_t seed = given == nullptr ? 20'240'117 : std::strtoull(given, nullptr, 10);
-  SCOPED_TRACE(testing::Message() << "PUZZLED_SEED=" << seed);
-  Rng rng(seed);
-  const auto word = [&rng] {
-    std::string text;
-    const auto length = rng.uniform(0, 6);
-    for (int i = 0; i < length; ++i) text += "0019a/-\xc3"[rng.uniform(0, 7)];
-    return text;
-  };
-  for (int round = 0; round < 20'000; ++round) {
-    const std::string a = word();
-    const std::string b = word();
-    const std::string c = word();
-    EXPECT_EQ(natural_less(a, b) + natural_less(b, a), a == b ? 0 : 1) << a << " " << b;
-    if (natural_less(a, b) && natural_less(b, c)) {
-      EXPECT_TRUE(natural_less(a, c)) << a << " " << b << " " << c;
-    }
-  }
-}
 
 TEST(CollectTestFiles, TakesAFoldersFilesInNaturalOrder) {
   const TemporaryFolder folder;
@@ -112,7 +74,7 @@ TEST(CollectTestFiles, FindsAnswersBesideTheFiles) {
     options.paths = {folder.path() + "/a.in", folder.path() + "/b.in", folder.path() + "/c.in",
                      folder.path()};
     options.recursive = true;
-    options.labels_unique = false;
+    options.for_job = false;
     std::string text;
     for (const TestFile& file : collect_test_files(options)) {
       text += file.label + "=" + replaced(file.answers, folder.path(), "") + " ";
@@ -139,7 +101,6 @@ TEST(CollectTestFiles, RefusesWhatItCannotUse) {
             std::string::npos);
   EXPECT_NE(refusal({.paths = {folder.file("two\nlines.in")}}).find("no printable UTF-8"),
             std::string::npos);
-
   EXPECT_NE(refusal({}).find("no test files are named"), std::string::npos);
   EXPECT_NE(refusal({.paths = {"-"}, .files_from = "-"}).find("standard input can be either"),
             std::string::npos);

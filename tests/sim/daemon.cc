@@ -7,7 +7,6 @@
 #include "daemon/broker/trace.h"
 
 namespace puzzled::sim {
-namespace {}  // namespace
 
 Now Daemon::now() const { return {sim_.now_ms, wall_offset_ms_ + sim_.now_ms}; }
 
