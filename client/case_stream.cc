@@ -10,6 +10,7 @@
 #include "proto/base/units.h"
 #include "proto/case_view.h"
 #include "proto/wire.h"
+#include "workers/puzzles/key.h"
 
 namespace puzzled::client {
 namespace {
@@ -97,7 +98,6 @@ bool CaseStream::next(Chunk& chunk, bool with_keys) {
   throw_if_interrupted();
   chunk = {};
   std::size_t name_bytes = 0;
-  with_keys = with_keys && puzzle_.add_to_key != nullptr;
   const auto full = [&] {
     return chunk.case_count == wire::kChunkCasesMax ||
            chunk.cases.size() + name_bytes > wire::kChunkBytesSoft;
@@ -168,9 +168,8 @@ void CaseStream::add_key(std::string_view entry, std::string& keys) const {
   ASSERT(view.has_value());
   if (view->invalid.empty()) {
     try {
-      answer_key(puzzle_, solver_, view->instance, key);
-    } catch (const InvalidWire&) {
-      key = {};
+      key = answer_key(puzzle_, solver_, view->instance);
+    } catch (const InvalidWire&) {  // then there is none
     }
   }
   keys.append(key.data(), key.size());

@@ -9,12 +9,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "client/file_text.h"
 #include "client/test_set.h"
 #include "client/upload.h"
-#include "workers/puzzles/key.h"
 #include "workers/puzzles/puzzle.h"
 
 namespace puzzled::client {
@@ -85,10 +85,9 @@ class CaseStream : public ChunkSource {
   void reopen(const FileFacts& facts);
   // Appends the next case of the open file; false at its end.
   bool take_case(std::string& cases);
+  void add_key(std::string_view entry, std::string& keys) const;
   void close_file();
   [[noreturn]] void throw_changed() const;
-
-  void add_key(std::string_view entry, std::string& keys) const;
 
   const Puzzle& puzzle_;
   const std::string solver_;

@@ -85,7 +85,7 @@ Record job_record(const proto::JobStatus& job) {
   for (const proto::VersionCount& entry : job.versions()) {
     versions.push_back({entry.version(), {entry.count()}});
     versions_text += fmt::format("{}{} {}/{}", versions_text.empty() ? "" : ", ", entry.count(),
-                                 job.spec().solver(), printable_line(entry.version()));
+                                 job.spec().solver(), entry.version());
   }
   return {
       {"job", {job.job()}},
@@ -110,7 +110,7 @@ Record job_record(const proto::JobStatus& job) {
       {"waiting_for", text_value(job.waiting_for())},
       {"request_id", {hex(job.request_id())}},
       {"solver_version", text_value(job.spec().solver_version())},
-      {"require", {std::move(require), printable_line(describe(labels_of(job.spec().require())))}},
+      {"require", {std::move(require), describe(labels_of(job.spec().require()))}},
       {"versions", {std::move(versions), versions_text}},
       {"canary", {job.canary(), unless(job.canary())}},
       {"revised", {job.revised(), unless(job.revised() > 0)}},

@@ -189,11 +189,11 @@ void write_summary(Connection& connection, const proto::JobStatus& status, std::
   const std::string name = status.spec().name().empty()
                                ? ""
                                : fmt::format(" ({})", printable_line(status.spec().name()));
-  const std::string known =
+  const std::string cached =
       status.cached_count() == 0 ? "" : fmt::format(" ({} cached)", status.cached_count());
   out << fmt::format("job {}{}: {}{}, {}{}{}\n", status.job(), name, state_name(status.state()),
                      took, counted(status.case_count(), "case"),
-                     counts.empty() ? "" : ": " + describe_counts(counts), known);
+                     counts.empty() ? "" : ": " + describe_counts(counts), cached);
   if (!status.cancel_reason().empty()) {
     out << "  cancelled: " << printable_line(status.cancel_reason()) << '\n';
   }

@@ -60,7 +60,7 @@ Record worker_record(const proto::WorkerRow& worker) {
           {"version", text_value(worker.version())},
           {"solvers", {solvers}},
           {"state", {std::string(state_name(worker))}},
-          {"labels", {std::move(labels), printable_line(describe(labels_of(worker.labels())))}},
+          {"labels", {std::move(labels), describe(labels_of(worker.labels()))}},
           {"solver_versions", {versioned}},
           {"canaries_passed", {worker.canaries_passed()}},
           {"barred", {}}};

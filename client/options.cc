@@ -380,8 +380,8 @@ class Parser {
     // An unknown first word is what CLI11 calls a missing command.
     if (app_.get_subcommands().empty() && app_.remaining_size() > 0) {
       const std::string first = app_.remaining().front();
-      return (first.starts_with('-') ? "there is no option " : "there is no command \"") + first +
-             (first.starts_with('-') ? "" : "\"");
+      return first.starts_with('-') ? "there is no option " + first
+                                    : "there is no command \"" + first + "\"";
     }
     std::string text = error.what();
     std::ranges::replace(text, '\n', ' ');

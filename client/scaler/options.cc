@@ -208,9 +208,9 @@ std::variant<std::vector<std::string>, std::string> worker_environment(
     const Texts& texts, const std::string& idle_timeout, const Labels& labels) {
   std::vector<std::string> variables = {"PUZZLED_WORKER_ENDPOINT=" + texts.worker_endpoint,
                                         "PUZZLED_IDLE_TIMEOUT=" + idle_timeout};
-  const auto is_of_here = [](const std::string& path) { return !path.starts_with('/'); };
+  const auto is_relative = [](const std::string& path) { return !path.starts_with('/'); };
   if (!texts.worker_key.empty()) {
-    if (is_of_here(texts.worker_key)) {
+    if (is_relative(texts.worker_key)) {
       return fmt::format("--worker-key '{}' is read on the nodes: give its whole path",
                          printable_line(texts.worker_key));
     }
@@ -225,7 +225,7 @@ std::variant<std::vector<std::string>, std::string> worker_environment(
   }
   const std::string& program = texts.worker_program;
   if (!program.empty()) {
-    if (program.find('/') != std::string::npos && is_of_here(program)) {
+    if (program.find('/') != std::string::npos && is_relative(program)) {
       return fmt::format("--worker-program '{}' is read on the nodes: give its whole path",
                          printable_line(program));
     }

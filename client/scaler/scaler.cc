@@ -47,7 +47,7 @@ Decision Scaler::decide(std::int64_t now_ms, const Observation& seen) {
   Decision out;
   now_ms_ = now_ms;
   status_ = {};
-  if (note_trouble(now_ms, seen, out)) return out;
+  if (note_trouble(seen, out)) return out;
   seats_.clear();
   failure_.clear();
 
@@ -83,7 +83,7 @@ Decision Scaler::decide(std::int64_t now_ms, const Observation& seen) {
   return out;
 }
 
-bool Scaler::note_trouble(std::int64_t now_ms, const Observation& seen, Decision& out) {
+bool Scaler::note_trouble(const Observation& seen, Decision& out) {
   const std::string& trouble =
       seen.daemon_trouble.empty() ? seen.engine_trouble : seen.daemon_trouble;
   if (trouble != told_trouble_) {
@@ -99,7 +99,7 @@ bool Scaler::note_trouble(std::int64_t now_ms, const Observation& seen, Decision
     surplus_since_ms_ = -1;
     return true;
   }
-  if (heard_since_ms_ < 0) heard_since_ms_ = now_ms;
+  if (heard_since_ms_ < 0) heard_since_ms_ = now_ms_;
   return false;
 }
 

@@ -101,7 +101,7 @@ class Scaler {
   using Workers = std::map<std::string, const Worker*>;  // by allocation
 
   static bool goes_before(const Seat& a, const Seat& b);
-  bool note_trouble(std::int64_t now_ms, const Observation& seen, Decision& out);
+  bool note_trouble(const Observation& seen, Decision& out);
   void look_at(const Allocation& allocation, const Workers& workers, Decision& out);
   void look_at_waiting(const Allocation& allocation, const Known& known, Decision& out);
   void look_at_running(const Allocation& allocation, const Worker* worker, Known& known,

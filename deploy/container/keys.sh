@@ -16,8 +16,9 @@ command -v "$puzzlectl" >/dev/null ||
 umask 077
 mkdir -p "$folder"
 touch "$folder/authorized.keys"
-make() { # make NAME ROLE
-  [ -e "$folder/$1.key" ] || "$puzzlectl" keygen "$1" --role "$2" --dir "$folder" >/dev/null
+make() { # make NAME ROLE; a client has perhaps taken its .key away
+  [ -e "$folder/$1.key" ] || [ -e "$folder/$1.pub" ] ||
+    "$puzzlectl" keygen "$1" --role "$2" --dir "$folder" >/dev/null
 }
 allow() { # allow NAME: its line is in the list
   grep -qxFf "$folder/$1.pub" "$folder/authorized.keys" ||

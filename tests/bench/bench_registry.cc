@@ -25,7 +25,7 @@ const std::vector<const Puzzle*>& all_puzzles() {
       chinese_checkers::puzzle(), {bench::kSlowSolver, "1", "every board several times",
                                    solve_slowly<chinese_checkers::puzzle, bench::kSlowdown>});
   static const Puzzle games =
-      with_solver(duel::puzzle(), {bench::kSlowDuelSolver, "1", "every game many times",
+      with_solver(duel::puzzle(), {bench::kSlowSolver, "1", "every game many times",
                                    solve_slowly<duel::puzzle, bench::kDuelSlowdown>});
   static const std::vector<const Puzzle*> puzzles = {&checkers, &bishops::puzzle(), &games};
   return puzzles;

@@ -37,8 +37,7 @@ Graded grade(Daemon& daemon, const std::string& file, std::uint64_t cases) {
   const double cpu = tree_cpu_s(daemon.pid());
   const double client_cpu = waited_children_cpu_s();
   const double start = wall_s();
-  const std::string job =
-      daemon.ctl({"submit", "duel", file, "--solver", kSlowDuelSolver, "--wait"});
+  const std::string job = daemon.ctl({"submit", "duel", file, "--solver", kSlowSolver, "--wait"});
   const double took_s = wall_s() - start;
   const double used_s = tree_cpu_s(daemon.pid()) - cpu + waited_children_cpu_s() - client_cpu;
   const proto::JobStatus status = daemon.status(std::stoull(job));

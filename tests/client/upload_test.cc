@@ -104,6 +104,15 @@ void expect_upload(Faults faults, std::uint32_t chunks, std::optional<std::size_
 }
 
 TEST(Upload, StreamsMoreThanTheWindow) { expect_upload({}, 100); }
+TEST(Upload, NothingIsAJobToo) { expect_upload({}, 0); }
+TEST(Upload, RepliesLost) { expect_upload({.lose_chunk_replies = 5}, 40); }
+TEST(Upload, ChunksLost) { expect_upload({.lose_chunks = 5}, 40); }
+TEST(Upload, DaemonRestartsAtTheFirstChunk) { expect_upload({.restart_before_chunk = 0}, 40); }
+TEST(Upload, DaemonRestartsInTheMiddle) { expect_upload({.restart_before_chunk = 20}, 40); }
+TEST(Upload, DaemonRestartsAtTheLastChunk) { expect_upload({.restart_before_chunk = 39}, 40); }
+TEST(Upload, IntakePaused) { expect_upload({.unavailable_chunks = 1}, 40, 1); }
+TEST(Upload, IntakePausedForLong) { expect_upload({.unavailable_chunks = 5}, 3, 2); }
+
 // This daemon wants none, as those of earlier versions.
 TEST(Upload, KeysAreMadeOnlyUntilTheDaemonHasAnswered) {
   FakeBroker broker;
@@ -125,15 +134,6 @@ TEST(Upload, AJobThatWantsEveryCaseSolvedHasNoKeys) {
   upload(connection, without, source, observer, {.pause_ms = 1});
   EXPECT_EQ(source.asked_keys.find('1'), std::string::npos);
 }
-
-TEST(Upload, NothingIsAJobToo) { expect_upload({}, 0); }
-TEST(Upload, RepliesLost) { expect_upload({.lose_chunk_replies = 5}, 40); }
-TEST(Upload, ChunksLost) { expect_upload({.lose_chunks = 5}, 40); }
-TEST(Upload, DaemonRestartsAtTheFirstChunk) { expect_upload({.restart_before_chunk = 0}, 40); }
-TEST(Upload, DaemonRestartsInTheMiddle) { expect_upload({.restart_before_chunk = 20}, 40); }
-TEST(Upload, DaemonRestartsAtTheLastChunk) { expect_upload({.restart_before_chunk = 39}, 40); }
-TEST(Upload, IntakePaused) { expect_upload({.unavailable_chunks = 1}, 40, 1); }
-TEST(Upload, IntakePausedForLong) { expect_upload({.unavailable_chunks = 5}, 3, 2); }
 TEST(Upload, EverythingAtOnce) {
   expect_upload({.lose_chunk_replies = 3,
                  .lose_chunks = 3,

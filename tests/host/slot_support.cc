@@ -59,10 +59,10 @@ std::shared_ptr<Dispatch> make_dispatch(const std::string& solver,
 
 SlotRunner::SlotRunner(SlotOptions options) : slot(0, options) {}
 
-Outcome SlotRunner::run(const DispatchPtr& dispatch, bool trim_when_late) {
+Outcome SlotRunner::run(const DispatchPtr& dispatch) {
   Outcome outcome;
   slot.start(dispatch, events_);
-  while (!outcome.finished && slot.fatal().empty()) turn(outcome, trim_when_late);
+  while (!outcome.finished && slot.fatal().empty()) turn(outcome);
   return outcome;
 }
 

@@ -40,10 +40,10 @@ class SlotRunner {
  public:
   explicit SlotRunner(SlotOptions options = {});
 
-  // Until the slot is free. `trim_when_late`: as the Session does; on a busy machine any case may
-  // be late.
-  Outcome run(const DispatchPtr& dispatch, bool trim_when_late = false);
-  // One round of waiting for the slot, at most until its next check.
+  // Until the slot is free.
+  Outcome run(const DispatchPtr& dispatch);
+  // One round of waiting for the slot, at most until its next check. `trim_when_late`: as the
+  // Session does; on a busy machine any case may be late.
   void turn(Outcome& outcome, bool trim_when_late = false);
 
   Slot slot;

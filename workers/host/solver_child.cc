@@ -202,8 +202,7 @@ class SolverChild {
 
   // Sets the result's key, and same_ if an equal instance of the dispatch was solved.
   void find_same(std::string_view instance) {
-    AnswerKey key;
-    if (!answer_key(*puzzle_, solver_->name, instance, key)) return;
+    const AnswerKey key = answer_key(*puzzle_, solver_->name, instance);
     result_.set_key(key.data(), key.size());
     const auto it = solved_.find(result_.key());
     if (it != solved_.end()) same_ = &it->second;

@@ -62,15 +62,12 @@ AnswerKey KeyHash::finish() {
   return key;
 }
 
-bool answer_key(const Puzzle& puzzle, std::string_view solver, std::string_view instance,
-                AnswerKey& key) {
-  if (puzzle.add_to_key == nullptr) return false;
+AnswerKey answer_key(const Puzzle& puzzle, std::string_view solver, std::string_view instance) {
   KeyHash hash;
   hash.add(puzzle.name);
   hash.add(solver);
   puzzle.add_to_key(instance, hash);
-  key = hash.finish();
-  return true;
+  return hash.finish();
 }
 
 }  // namespace puzzled

@@ -4,7 +4,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <string_view>
 
 #include "proto/base/answer_key.h"
@@ -34,9 +33,8 @@ class KeyHash {
   std::size_t used_ = 0;
 };
 
-// By the fields of the instance, whatever form they were written in. False: the puzzle's cases have
-// no keys. Throws InvalidWire. The same in worker and client.
-bool answer_key(const Puzzle& puzzle, std::string_view solver, std::string_view instance,
-                AnswerKey& key);
+// By the fields of the instance, whatever form they were written in. Throws InvalidWire. The same
+// in worker and client.
+AnswerKey answer_key(const Puzzle& puzzle, std::string_view solver, std::string_view instance);
 
 }  // namespace puzzled

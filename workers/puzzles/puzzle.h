@@ -102,8 +102,8 @@ struct Puzzle {
   // it, 100 being the largest that is still quick.
   std::string (*generate)(Rng& rng, int size);
   // Adds the fields of the instance: equal ones in the same way, others in another. Throws
-  // InvalidWire. nullptr: answers cannot be found again.
-  void (*add_to_key)(std::string_view instance, KeyHash& key) = nullptr;
+  // InvalidWire.
+  void (*add_to_key)(std::string_view instance, KeyHash& key);
 };
 
 }  // namespace puzzled

@@ -3,13 +3,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 
 #include "client/scaler/slurm.h"
+#include "tests/client/support.h"
 
 namespace puzzled::scaler {
 namespace {
@@ -169,24 +168,20 @@ TEST(SlurmQueue, TaskNumbers) {
 
 // By default Slurm shortens the list of waiting tasks; so it does if that was asked for.
 TEST(Slurm, AsksForWholeListsOfTasks) {
-  const std::filesystem::path folder =
-      std::filesystem::path(::testing::TempDir()) / ("squeue-" + std::to_string(::getpid()));
-  std::filesystem::create_directories(folder);
-  {
-    std::ofstream script(folder / "squeue");
-    script << "#!/bin/sh\n"
-              "[ \"$(env | grep -c ^SLURM_BITSTR_LEN=)\" = 1 ] || exit 1\n"
-              "[ \"$SLURM_BITSTR_LEN\" = 0 ] || exit 1\n"
-              "echo '{\"errors\": [], \"jobs\": []}'\n";
-  }
-  std::filesystem::permissions(folder / "squeue", std::filesystem::perms::owner_all);
+  const client::TemporaryFolder folder;
+  const std::string script =
+      folder.file("squeue",
+                  "#!/bin/sh\n"
+                  "[ \"$(env | grep -c ^SLURM_BITSTR_LEN=)\" = 1 ] || exit 1\n"
+                  "[ \"$SLURM_BITSTR_LEN\" = 0 ] || exit 1\n"
+                  "echo '{\"errors\": [], \"jobs\": []}'\n");
+  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
   const std::string path = std::string(::getenv("PATH"));
-  ::setenv("PATH", (folder.string() + ":" + path).c_str(), 1);
+  ::setenv("PATH", (folder.path() + ":" + path).c_str(), 1);
   SlurmOptions options;
   options.environment = {"SLURM_BITSTR_LEN=64", "PATH=/usr/bin:/bin"};
   const auto listed = Slurm(options).list();
   ::setenv("PATH", path.c_str(), 1);
-  std::filesystem::remove_all(folder);
   const auto* error = std::get_if<EngineError>(&listed);
   EXPECT_EQ(error, nullptr) << error->text;
 }
