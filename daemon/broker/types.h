@@ -96,8 +96,8 @@ struct CaseResult {
   std::uint64_t time_us = 0;
   std::uint64_t memory_bytes = 0;
   bool has_answer = false;
-  std::string_view answer;
-  std::string_view message;
+  std::string_view answer = {};
+  std::string_view message = {};
   std::string_view key = {};  // kAnswerKeyBytes, never looked into here; or nothing
   bool cached = false;        // an equal instance of the dispatch was solved, not this one
 };

@@ -57,10 +57,6 @@ struct Store::Statements {
                       "connected_ms) VALUES (?, ?, ?, ?, ?, ?, ?)"),
         find_version(c, "SELECT id FROM solver_versions WHERE version = ?"),
         insert_version(c, "INSERT INTO solver_versions (version) VALUES (?)"),
-        insert_result(c,
-                      "INSERT INTO results (id, verdict, time_us, memory_bytes, answer, message, "
-                      "attempt, worker, solver_version, graded_ms, cached) "
-                      "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"),
         count_version(c,
                       "INSERT INTO job_versions (job, solver_version, cases) "
                       "VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET "
@@ -78,8 +74,7 @@ struct Store::Statements {
 
   sqlite::Statement begin, commit, insert_job, insert_chunk, insert_cases, insert_file, file_end,
       grown, grow_job, seal_job, cancel_job, finish_job, insert_worker, find_version,
-      insert_version, insert_result, count_version, insert_attempt, delete_attempt, load_cases,
-      hash, chunk_hash;
+      insert_version, count_version, insert_attempt, delete_attempt, load_cases, hash, chunk_hash;
 };
 
 std::unique_ptr<Store> Store::open(const std::string& path, const StoreOptions& options) {
@@ -105,6 +100,7 @@ Store::Store(std::string path, const StoreOptions& options)
   log_.emplace(connection_, options_);
   migrate(connection_, path_);
   statements_ = std::make_unique<Statements>(connection_);
+  rows_ = std::make_unique<ResultRows>(connection_);
   progress_ = std::make_unique<Progress>(connection_);
   files_ = std::make_unique<FileTable>(connection_);
   canaries_ = std::make_unique<CanaryTable>(connection_);
@@ -114,6 +110,7 @@ Store::Store(std::string path, const StoreOptions& options)
 Store::~Store() {
   rollback();
   statements_.reset();
+  rows_.reset();
   progress_.reset();
   files_.reset();
   canaries_.reset();
@@ -254,15 +251,14 @@ void Store::insert(const record::RetractAttempt& record) {
           {reinterpret_cast<const char*>(record.start_id.data()), record.start_id.size()}});
 }
 
-// The hot path: per row one insert, nothing allocated, nothing copied.
+// The hot path: nothing allocated, nothing copied a row.
 void Store::insert(const record::InsertResults& record) {
-  sqlite::Statement& row = statements_->insert_result;
-  row.bind_at(7, record.attempt);
-  row.bind_at(8, record.worker.value);
   const std::int64_t version = solver_version(record.solver_version);
-  row.bind_at(9, version);
   version_counts_[{record.job.value, version}] += record.rows.size();
-  row.bind_at(10, record.graded_ms);
+  rows_->start({.attempt = record.attempt,
+                .worker = record.worker.value,
+                .solver_version = version,
+                .graded_ms = record.graded_ms});
   Progress::Chunk* chunk = nullptr;
   ChunkNo chunk_no = 0;
   for (const record::ResultRow& at : record.rows) {
@@ -275,24 +271,12 @@ void Store::insert(const record::InsertResults& record) {
     progress_->add(record.job, *chunk, at.case_no, result.verdict, result.cached);
     const std::int64_t id =
         keys::result(record.job, at.case_no.value, chunk->generation(at.case_no));
-    row.bind(id, static_cast<int>(result.verdict), result.time_us, result.memory_bytes);
-    if (result.has_answer) {
-      row.bind_at(5, sqlite::Blob{result.answer});
-    } else {
-      row.bind_at(5, nullptr);
-    }
-    if (!result.message.empty()) {
-      row.bind_at(6, result.message);
-    } else {
-      row.bind_at(6, nullptr);
-    }
-    row.bind_at(11, result.cached);
-    row.step();
-    row.reset();
+    rows_->add(id, result);
     if (record.keeps_answers && !result.key.empty() && result.has_answer && !result.cached) {
       answers_->keep(result.key, version, id, record.stretch);
     }
   }
+  rows_->insert();
   if (record.stretch > 0) canaries_->note(record);
 }
 

@@ -22,6 +22,7 @@
 #include "daemon/store/file_table.h"
 #include "daemon/store/options.h"
 #include "daemon/store/progress.h"
+#include "daemon/store/result_rows.h"
 #include "daemon/store/sqlite.h"
 #include "daemon/store/write_ahead_log.h"
 #include "proto/base/fatal.h"
@@ -107,6 +108,7 @@ class Store {
   const DatabaseLock lock_;
   sqlite::Connection connection_;
   std::unique_ptr<Statements> statements_;
+  std::unique_ptr<ResultRows> rows_;
   std::unique_ptr<Progress> progress_;
   std::unique_ptr<FileTable> files_;
   std::unique_ptr<CanaryTable> canaries_;
