@@ -84,7 +84,7 @@ void Canaries::mark(const event::MarkCanary& request) {
     core_.step.reply_now(request.peer, std::move(error));
   };
   const auto ended = core_.jobs->end_of(request.job);
-  if (!ended) return refuse(ErrorCode::kUnknownJob, "there is no such job");
+  if (!ended) return refuse(ErrorCode::kUnknownJob, message::no_such_job(request.job));
   const bool is_marked = marked_.contains(request.job);
   if (!request.off && !is_marked) {
     if (ended->how == JobEnd::kCancelled) {

@@ -162,6 +162,9 @@ struct Error {
   ErrorCode code = ErrorCode::kInternal;
   std::string text;
 };
+inline std::string no_such_job(JobId job) {
+  return "there is no job " + std::to_string(job.value) + "; \"puzzlectl jobs\" lists them";
+}
 struct JobOpened {
   std::uint64_t request = 0;
   JobId job;

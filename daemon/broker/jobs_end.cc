@@ -24,7 +24,8 @@ bool Jobs::finish_if_done(Job& job) {
 void Jobs::cancel(const event::CancelJob& request) {
   const Entry* entry = find(request.job);
   if (entry == nullptr) {
-    return fail(request.peer, request.request, ErrorCode::kUnknownJob, "there is no such job");
+    return fail(request.peer, request.request, ErrorCode::kUnknownJob,
+                message::no_such_job(request.job));
   }
   if (entry->end == End::kFinished) {
     return fail(request.peer, request.request, ErrorCode::kJobFinished,
@@ -102,7 +103,8 @@ void Jobs::place(Job& job) {
 
 void Jobs::wait(const event::WaitJob& request) {
   if (find(request.job) == nullptr) {
-    return fail(request.peer, request.request, ErrorCode::kUnknownJob, "there is no such job");
+    return fail(request.peer, request.request, ErrorCode::kUnknownJob,
+                message::no_such_job(request.job));
   }
   Job* job = find_open(request.job);
   if (job == nullptr) {

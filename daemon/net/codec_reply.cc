@@ -150,8 +150,9 @@ void fill(const query::ResultRow& from, proto::ResultRow& to) {
 void fill(const query::NotFound& from, const JobViewOf&, proto::ClientReply& reply) {
   const bool job = from.what == query::NotFound::What::kJob;
   fill(message::Error{0, job ? ErrorCode::kUnknownJob : ErrorCode::kUnknownCase,
-                      job ? "there is no such job"
-                          : "the job has no such case; cases are numbered from 1"},
+                      job ? message::no_such_job(from.job)
+                          : fmt::format("job {} has no such case; its {} cases are numbered from 1",
+                                        from.job.value, from.case_count)},
        reply);
 }
 void fill(const query::JobRow& from, const JobViewOf& view_of, proto::ClientReply& reply) {

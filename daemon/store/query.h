@@ -49,6 +49,8 @@ using Query = std::variant<GetJob, ListJobs, ListResults, GetCase, ListFiles, Ch
 
 struct NotFound {
   enum class What : std::uint8_t { kJob, kCase } what = What::kJob;
+  JobId job = {};                // that was asked for
+  std::uint64_t case_count = 0;  // of the job, if it is there
 };
 struct JobRow {
   JobId job;

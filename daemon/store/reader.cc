@@ -134,7 +134,7 @@ bool Reader::find_job(JobId job, query::JobRow& row) {
 
 query::Answer Reader::read(const query::GetJob& query) {
   query::JobRow row;
-  if (!find_job(query.job, row)) return query::NotFound{query::NotFound::What::kJob};
+  if (!find_job(query.job, row)) return query::NotFound{.job = query.job};
   const sqlite::ResetAtEnd reset(versions_);
   versions_.bind(query.job.value);
   while (versions_.step()) row.versions.emplace_back(versions_.string(0), versions_.number(1));
@@ -159,7 +159,7 @@ query::Answer Reader::read(const query::ListJobs& query) {
 
 query::Answer Reader::read(const query::ListResults& query) {
   query::JobRow job;
-  if (!find_job(query.job, job)) return query::NotFound{query::NotFound::What::kJob};
+  if (!find_job(query.job, job)) return query::NotFound{.job = query.job};
   return pager_.page(query,
                      {.case_count = job.case_count,
                       .chunk_count = job.chunk_count,
@@ -170,10 +170,11 @@ query::Answer Reader::read(const query::ListResults& query) {
 
 query::Answer Reader::read(const query::GetCase& query) {
   query::JobRow job;
-  if (!find_job(query.job, job)) return query::NotFound{query::NotFound::What::kJob};
+  if (!find_job(query.job, job)) return query::NotFound{.job = query.job};
   const std::uint64_t case_no = query.case_no.value;
   if (case_no == 0 || case_no > job.case_count) {
-    return query::NotFound{query::NotFound::What::kCase};
+    return query::NotFound{
+        .what = query::NotFound::What::kCase, .job = query.job, .case_count = job.case_count};
   }
   query::CaseDetail detail;
   detail.job = query.job;
@@ -219,7 +220,7 @@ std::string Reader::case_content(JobId job, std::uint32_t chunk_count, std::uint
 
 query::Answer Reader::read(const query::ListFiles& query) {
   query::JobRow job;
-  if (!find_job(query.job, job)) return query::NotFound{query::NotFound::What::kJob};
+  if (!find_job(query.job, job)) return query::NotFound{.job = query.job};
   query::FilesPage page;
   page.next_after = query.after_file;
   if (query.after_file >= job.file_count) return page;

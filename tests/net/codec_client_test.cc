@@ -342,9 +342,14 @@ TEST(ClientCodec, EncodesJobsWithTheirState) {
 TEST(ClientCodec, EncodesTheOtherAnswers) {
   const auto none = [](JobId) { return JobView{}; };
   const auto answer = [&](query::Answer a) { return parse(codec::encode(9, a, none)); };
-  EXPECT_EQ(answer(query::NotFound{}).error().code(), proto::UNKNOWN_JOB);
-  EXPECT_EQ(answer(query::NotFound{query::NotFound::What::kCase}).error().code(),
-            proto::UNKNOWN_CASE);
+  const auto no_job = answer(query::NotFound{.job = {17}}).error();
+  EXPECT_EQ(no_job.code(), proto::UNKNOWN_JOB);
+  EXPECT_EQ(no_job.message(), "there is no job 17; \"puzzlectl jobs\" lists them");
+  const auto no_case =
+      answer(query::NotFound{.what = query::NotFound::What::kCase, .job = {17}, .case_count = 5})
+          .error();
+  EXPECT_EQ(no_case.code(), proto::UNKNOWN_CASE);
+  EXPECT_EQ(no_case.message(), "job 17 has no such case; its 5 cases are numbered from 1");
   EXPECT_EQ(
       answer(query::JobsPage{{query::JobRow{}, query::JobRow{}}, true}).jobs_page().jobs_size(), 2);
   query::ResultRow row;
