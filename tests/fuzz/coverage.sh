@@ -29,10 +29,14 @@ for test in codec_client_test codec_worker_test; do
 done
 llvm-profdata merge -o "$profiles/all.profdata" "$profiles"/*.profraw
 
-sources=(proto/wire.cc daemon/net/{fields,codec_client,codec_worker,codec_reply}.cc
-  workers/host/codec.cc workers/host/case_view.cc workers/puzzles/text.cc workers/puzzles/claims.cc
-  workers/puzzles/counted_reader.cc workers/puzzles/instance_reader.cc
-  workers/puzzles/*/{text,wire,validator,checker}.cc)
+sources=(proto/wire.cc proto/case_view.cc
+  daemon/net/{fields,codec_client,codec_worker,codec_reply}.cc workers/host/codec.cc
+  workers/puzzles/{text,claims,counted_reader,instance_reader,key}.cc
+  workers/puzzles/*/{text,wire,validator,checker}.cc client/scaler/slurm_queue.cc)
+for source in "${sources[@]}"; do
+  # llvm-cov passes over what it does not know: nothing would be said of a file that was moved.
+  [ -f "$source" ] || { echo "coverage.sh: there is no $source" >&2; exit 1; }
+done
 llvm-cov export -summary-only -instr-profile="$profiles/all.profdata" "${objects[@]}" \
   "${sources[@]}" >"$out/coverage.json"
 python3 - "$out/coverage.json" "$PWD/" <<'PYTHON'
