@@ -143,7 +143,7 @@ class JsonWriter : public RecordWriter {
 // Aligned by what the first records need, so that output of any length streams.
 class TableWriter : public RecordWriter {
  public:
-  TableWriter(std::vector<Column> columns, Console& console) : console_(console) {
+  TableWriter(const std::vector<Column>& columns, Console& console) : console_(console) {
     for (const Column& column : columns) {
       if (!column.heading.empty()) columns_.push_back(column);
     }
@@ -229,7 +229,7 @@ void write_single_table(const std::vector<Column>& columns, const Record& record
 
 }  // namespace
 
-std::unique_ptr<RecordWriter> record_writer(OutputFormat format, std::vector<Column> columns,
+std::unique_ptr<RecordWriter> record_writer(OutputFormat format, const std::vector<Column>& columns,
                                             Console& console) {
   switch (format) {
     case OutputFormat::kCsv:
@@ -241,7 +241,7 @@ std::unique_ptr<RecordWriter> record_writer(OutputFormat format, std::vector<Col
     case OutputFormat::kTable:
       break;
   }
-  return std::make_unique<TableWriter>(std::move(columns), console);
+  return std::make_unique<TableWriter>(columns, console);
 }
 
 void write_single(OutputFormat format, const std::vector<Column>& columns, const Record& record,

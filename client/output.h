@@ -48,7 +48,7 @@ class RecordWriter {
   virtual void finish() = 0;
 };
 // `columns`: the fields in order, as every record will have them. The console must outlive it.
-std::unique_ptr<RecordWriter> record_writer(OutputFormat format, std::vector<Column> columns,
+std::unique_ptr<RecordWriter> record_writer(OutputFormat format, const std::vector<Column>& columns,
                                             Console& console);
 
 // One record by itself: in tables a line for each field ("heading  value"), in JSON one object.
