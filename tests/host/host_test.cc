@@ -171,8 +171,7 @@ TEST(Host, GivesUpOnlyWhenAsked) {
 
 TEST(Host, EndsWhenIdle) {
   FakeBroker broker;
-  WorkerProcess worker(
-      {"--endpoint", broker.endpoint(), "--slots", "1", "--idle-timeout", "2s"});
+  WorkerProcess worker({"--endpoint", broker.endpoint(), "--slots", "1", "--idle-timeout", "2s"});
   broker.welcome();
   EXPECT_EQ(broker.receive(proto::FromWorker::kGoodbye).goodbye().reason(), "idle");
   EXPECT_EQ(worker.wait(), 0);
