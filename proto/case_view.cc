@@ -7,9 +7,13 @@ namespace {
 
 enum WireType : std::uint64_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
 
-bool take_varint(std::string_view& in, std::uint64_t& value) {
+// As protobuf's parser takes them: values have up to ten bytes, tags and lengths five.
+constexpr unsigned kValueBits = 64;
+constexpr unsigned kTagBits = 32;
+
+bool take_varint(std::string_view& in, std::uint64_t& value, unsigned bits) {
   value = 0;
-  for (unsigned shift = 0; shift < 64 && !in.empty(); shift += 7) {
+  for (unsigned shift = 0; shift < bits && !in.empty(); shift += 7) {
     const auto byte = static_cast<std::uint8_t>(in.front());
     in.remove_prefix(1);
     value |= std::uint64_t{byte & 0x7fU} << shift;
@@ -20,7 +24,7 @@ bool take_varint(std::string_view& in, std::uint64_t& value) {
 
 bool take_bytes(std::string_view& in, std::string_view& value) {
   std::uint64_t length = 0;
-  if (!take_varint(in, length) || length > in.size()) return false;
+  if (!take_varint(in, length, kTagBits) || length > in.size()) return false;
   value = in.substr(0, length);
   in.remove_prefix(length);
   return true;
@@ -31,7 +35,7 @@ bool skip(std::string_view& in, std::uint64_t wire_type) {
   std::string_view bytes;
   switch (wire_type) {
     case kVarint:
-      return take_varint(in, number);
+      return take_varint(in, number, kValueBits);
     case kBytes:
       return take_bytes(in, bytes);
     case kFixed64:
@@ -52,12 +56,14 @@ std::optional<CaseView> parse_case(std::string_view in) {
   CaseView view;
   while (!in.empty()) {
     std::uint64_t tag = 0;
-    if (!take_varint(in, tag)) return std::nullopt;
+    if (!take_varint(in, tag, kTagBits) || tag >> kTagBits != 0) return std::nullopt;
+    const std::uint64_t field = tag >> 3U;
+    if (field == 0) return std::nullopt;  // no field has it
     std::string_view bytes;
-    const bool known = (tag & 7U) == kBytes && tag >> 3U >= 1 && tag >> 3U <= 4;
+    const bool known = (tag & 7U) == kBytes && field <= 4;
     if (known ? !take_bytes(in, bytes) : !skip(in, tag & 7U)) return std::nullopt;
     if (!known) continue;
-    switch (tag >> 3U) {
+    switch (field) {
       case 1:
         view.instance = bytes;
         break;
@@ -80,7 +86,7 @@ std::optional<CaseView> parse_case(std::string_view in) {
 std::string_view CaseWalker::take() {
   std::uint64_t tag = 0;
   std::string_view bytes;
-  if (!take_varint(rest_, tag) || !take_bytes(rest_, bytes)) rest_ = {};
+  if (!take_varint(rest_, tag, kTagBits) || !take_bytes(rest_, bytes)) rest_ = {};
   ++next_;
   return bytes;
 }

@@ -32,9 +32,11 @@ inline bool read_length(google::protobuf::io::CodedInputStream& in, std::uint32_
   return true;
 }
 
-// Passes over a field that is not known. False: it is cut off, or a group, which proto3 has not.
+// Passes over a field that is not known. False: it is cut off, or a group, which proto3 has not, or
+// has the number 0, which no field has.
 inline bool skip_field(google::protobuf::io::CodedInputStream& in, std::uint32_t tag) {
   using google::protobuf::internal::WireFormatLite;
+  if (WireFormatLite::GetTagFieldNumber(tag) == 0) return false;
   std::uint32_t length = 0;
   switch (WireFormatLite::GetTagWireType(tag)) {
     case WireFormatLite::WIRETYPE_LENGTH_DELIMITED:

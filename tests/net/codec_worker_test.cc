@@ -173,7 +173,8 @@ TEST(WorkerCodec, RefusesSpoiltResults) {
   expect_refused(message, "results");
 }
 
-// Tags and lengths of more than five bytes are not protobuf, though CodedInputStream reads them.
+// Tags and lengths of more than five bytes and fields with the number 0 are not protobuf, though
+// CodedInputStream reads them.
 TEST(WorkerCodec, RefusesResultsThatProtobufRefuses) {
   const std::string result = one_result().results(0).SerializeAsString();
   const auto list = [](const std::string& one) {
@@ -189,6 +190,7 @@ TEST(WorkerCodec, RefusesResultsThatProtobufRefuses) {
            list(result + "\x2a\x81" + six + 'x'),  // the answer's length
            list(result + "\x7a\x81" + six + 'x'),  // an unknown field's length
            list("\x88" + six + '\x01' + result),   // the position's tag
+           list(result + "\x02\x01x"),             // a field with the number 0
            "\x8a" + six + list(result).substr(1),  // the list's tag
            long_length,                            // the list's length
        }) {
