@@ -212,7 +212,7 @@ void Leases::count(Session& session, Lease& lease, event::WorkerResults&& event)
   core_.canaries->limit(session);
   note_undurable(bytes, is_over() ? &lease : nullptr);
   if (is_over()) detach(lease);
-  settle_chunks(core_, job, std::move(chunks));
+  settle_chunks(core_, job, chunks);
   core_.jobs->finish_if_done(job);
 }
 
@@ -284,7 +284,7 @@ void Leases::give_back(Session& session, const event::WorkerReturn& returned) {
     detach(*lease);
     leases_.erase(id);
   }
-  if (job != nullptr) settle_chunks(core_, *job, std::move(chunks));
+  if (job != nullptr) settle_chunks(core_, *job, chunks);
 }
 
 // Queues all open positions again, so that the first of them is the next to be taken.
@@ -344,7 +344,7 @@ void Leases::end(Lease& lease, Blame blame) {
   const LeaseId id = lease.id;
   detach(lease);
   leases_.erase(id);
-  settle_chunks(core_, job, std::move(chunks));
+  settle_chunks(core_, job, chunks);
   core_.jobs->finish_if_done(job);  // the last case may have been quarantined
 }
 
@@ -389,7 +389,7 @@ std::vector<OpenChunk*> Leases::open_chunks(const Lease& lease) {
   return chunks;
 }
 
-void Leases::settle_chunks(Core& core, Job& job, std::vector<OpenChunk*> chunks) {
+void Leases::settle_chunks(Core& core, Job& job, const std::vector<OpenChunk*>& chunks) {
   for (OpenChunk* chunk : chunks) core.window->settle(job, *chunk);
   // Nobody is left to solve these: their room is for others.
   if (core.queue.lane(job.place.lane).workers == 0) core.window->put_away(job);

@@ -122,7 +122,7 @@ class Leases {
   void end(Lease& lease, Blame blame);
   [[nodiscard]] bool may_have_begun(const Lease& lease) const;
   void detach(Lease& lease);
-  static void settle_chunks(Core& core, Job& job, std::vector<OpenChunk*> chunks);
+  static void settle_chunks(Core& core, Job& job, const std::vector<OpenChunk*>& chunks);
   // The chunks of its open positions. Those of other positions may be gone already.
   static std::vector<OpenChunk*> open_chunks(const Lease& lease);
   void check_lease(const Lease& lease) const;

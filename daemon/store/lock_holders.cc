@@ -42,7 +42,7 @@ std::vector<std::int64_t> log_readers(std::string_view proc_locks, unsigned devi
     if (first >= kFirstReadMark && first <= kLastReadMark) pids.push_back(pid);
   }
   std::ranges::sort(pids);
-  pids.erase(std::ranges::unique(pids).begin(), pids.end());
+  pids.erase(std::unique(pids.begin(), pids.end()), pids.end());
   return pids;
 }
 

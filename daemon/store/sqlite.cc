@@ -49,10 +49,10 @@ Connection::Connection(const std::string& path, Mode mode) {
   const std::string name = at_rest ? immutable_uri(path) : path;
   const int code = sqlite3_open_v2(name.c_str(), &handle_, flags, nullptr);
   if (code == SQLITE_OK) return;
-  const Error error(code, handle_ == nullptr ? 0 : sqlite3_system_errno(handle_),
-                    handle_ == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(handle_));
+  const int os_error = handle_ == nullptr ? 0 : sqlite3_system_errno(handle_);
+  const std::string text = handle_ == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(handle_);
   sqlite3_close(handle_);
-  throw error;
+  throw Error(code, os_error, text);
 }
 
 Connection::~Connection() { sqlite3_close(handle_); }
@@ -102,10 +102,10 @@ bool Statement::step() {
   if (code == SQLITE_ROW) return true;
   if (code == SQLITE_DONE) return false;
   // The reset would clear errno and message of the connection: take them first.
-  const Error error(code, sqlite3_system_errno(connection_.handle()),
-                    sqlite3_errmsg(connection_.handle()));
+  const int os_error = sqlite3_system_errno(connection_.handle());
+  const std::string text = sqlite3_errmsg(connection_.handle());
   sqlite3_reset(handle_);
-  throw error;
+  throw Error(code, os_error, text);
 }
 
 void Statement::reset() { sqlite3_reset(handle_); }

@@ -85,7 +85,7 @@ std::unique_ptr<Store> Store::open(const std::string& path, const StoreOptions& 
   }
 }
 
-Store::Store(std::string path, const StoreOptions& options)
+Store::Store(const std::string& path, const StoreOptions& options)
     : path_(prepared_path(path)),
       options_(options),
       lock_(path_),

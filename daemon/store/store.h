@@ -66,7 +66,7 @@ class Store {
   [[nodiscard]] Fatal failure(const sqlite::Error& error) const;
 
  private:
-  Store(std::string path, const StoreOptions& options);
+  Store(const std::string& path, const StoreOptions& options);
 
   void insert(const record::InsertJob& record);
   void insert(const record::InsertChunk& record);
