@@ -1,5 +1,6 @@
 #include "daemon/store/result_rows.h"
 
+#include <fmt/format.h>
 #include <sqlite3.h>
 
 #include <new>
@@ -182,7 +183,7 @@ std::unique_ptr<ResultRows::Source> ResultRows::registered(sqlite::Connection& c
 }
 
 ResultRows::ResultRows(sqlite::Connection& connection)
-    : source_(registered(connection)), insert_(connection, kInsert) {}
+    : connection_(connection), source_(registered(connection)), insert_(connection, kInsert) {}
 
 ResultRows::~ResultRows() = default;
 
@@ -196,7 +197,14 @@ void ResultRows::add(std::int64_t id, const CaseResult& result) {
 }
 
 void ResultRows::insert() {
-  if (!source_->rows.empty()) insert_.run();
+  if (source_->rows.empty()) return;
+  insert_.run();
+  const auto inserted = static_cast<std::uint64_t>(sqlite3_changes64(connection_.handle()));
+  if (inserted != source_->rows.size()) {
+    throw sqlite::corrupt(fmt::format(
+        "{} of {} results were inserted: a table or trigger that is not puzzled's interferes",
+        inserted, source_->rows.size()));
+  }
   source_->rows.clear();
 }
 

@@ -32,7 +32,8 @@ class ResultRows {
   // `id`: results.id. The result is not copied: it and its bytes must live until insert().
   void add(std::int64_t id, const CaseResult& result);
   // In the open transaction. Throws sqlite::Error, after which it must be rolled back: a part of
-  // the rows may be there.
+  // the rows may be there. Also if the file has a table or a trigger, not of ours, that took rows
+  // away.
   void insert();
 
   struct Row {
@@ -47,6 +48,7 @@ class ResultRows {
  private:
   static std::unique_ptr<Source> registered(sqlite::Connection& connection);
 
+  sqlite::Connection& connection_;
   const std::unique_ptr<Source> source_;
   sqlite::Statement insert_;
 };

@@ -74,6 +74,23 @@ TEST_F(ResultRowsTest, ARowThatIsThereAlreadyIsAnErrorThatTheTransactionCanBeRol
   EXPECT_EQ(look(path_, "SELECT count(*) FROM results"), 2);
 }
 
+TEST_F(ResultRowsTest, RowsThatAForeignTriggerOrTableTakesAwayAreMissed) {
+  const CaseResult result{.verdict = Verdict::kSolved};
+  connection_->exec(
+      "CREATE TRIGGER foreign_one BEFORE INSERT ON results WHEN new.id = 11 "
+      "BEGIN SELECT raise(IGNORE); END");
+  rows_->add(10, result);
+  rows_->add(11, result);
+  EXPECT_THROW(rows_->insert(), sqlite::Error);
+  connection_->exec("DROP TRIGGER foreign_one");
+  connection_->exec(
+      "CREATE TABLE new_results (id, verdict, time_us, memory_bytes, attempt, worker, "
+      "solver_version, graded_ms, answer, message, cached)");
+  rows_->start(kCommon);
+  rows_->add(12, result);
+  EXPECT_THROW(rows_->insert(), sqlite::Error);
+}
+
 TEST_F(ResultRowsTest, LeavesNothingInTheFileAndServesNoViewOfIt) {
   EXPECT_EQ(look(path_, "SELECT count(*) FROM sqlite_schema WHERE sql LIKE '%new_results%'"), 0);
   connection_->exec("CREATE VIEW hostile AS SELECT * FROM new_results");
