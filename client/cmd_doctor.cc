@@ -91,6 +91,15 @@ class Report {
 
 void check_daemon(Report& report, Context& context) {
   Connection connection(connection_options(context, kPatienceMs));
+  const proto::Version daemon = get_version(connection);
+  if (!daemon.intake_paused().empty()) {
+    proto::Finding paused;
+    paused.set_rule("intake-paused");
+    paused.set_text(daemon.intake_paused());
+    paused.set_meaning("the daemon takes nothing new while this lasts");
+    paused.set_advice("remove the cause; the daemon then goes on by itself");
+    report.add(paused);
+  }
   bool integrity_skipped = false;
   for (const bool broker : {true, false}) {
     proto::Check page;

@@ -60,7 +60,7 @@ int run_results(const ResultsOptions& options, Context& context) {
       query.add_verdicts(static_cast<proto::Verdict>(verdict));
     }
   }
-  const std::uint64_t limit = options.limit.value_or(UINT64_MAX);
+  const std::uint64_t limit = options.limit.value_or(0) == 0 ? UINT64_MAX : *options.limit;
   constexpr std::uint64_t kPage = 1000;
   query.set_limit(static_cast<std::uint32_t>(std::min(limit, kPage)));
 

@@ -237,6 +237,11 @@ int wait_for_jobs(Connection& connection, const WaitOptions& options, std::ostre
     }
     for (const proto::JobStatus& status : *statuses) {
       write_summary(connection, status, summary, context);
+      // Also if all cases that came are graded: the rest of a cancelled upload never came.
+      const bool is_cancelled = status.state() == proto::JOB_STATE_CANCELLED;
+      if (is_cancelled && std::ranges::find(failing, Verdict::kCancelled) != failing.end()) {
+        failed = true;
+      }
       for (const auto& [verdict, count] : verdict_counts(status)) {
         failed = failed || std::ranges::find(failing, verdict) != failing.end();
       }

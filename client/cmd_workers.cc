@@ -179,7 +179,7 @@ int run_workers(const WorkersOptions& options, Context& context) {
   if (options.all == !options.names.empty()) {
     throw Failure(kExitInvalid,
                   options.all ? "--all and names exclude each other"
-                              : fmt::format("{} which workers?", options.action),
+                              : fmt::format("no worker to {} is named", options.action),
                   "name some, patterns such as \"node7-*\" too, or say --all");
   }
   return control(options, context);

@@ -30,13 +30,17 @@ ConnectionOptions connection_options(Context& context, std::uint32_t patience_ms
 }
 
 std::string command_line(const Context& context, std::string_view words) {
-  // Without the endpoint where the environment or the default would find it: it would only
-  // distract.
-  const char* set = std::getenv("PUZZLED_ENDPOINT");
-  const bool implied =
-      context.global.endpoint.empty() || (set != nullptr && context.global.endpoint == set);
-  return implied ? fmt::format("puzzlectl {}", words)
-                 : fmt::format("puzzlectl --endpoint {} {}", context.global.endpoint, words);
+  // Without what the environment or the default would find: it would only distract.
+  std::string line = "puzzlectl ";
+  const auto add = [&line](const char* option, const char* variable, const std::string& value) {
+    const char* set = std::getenv(variable);
+    const bool implied = value.empty() || (set != nullptr && value == set);
+    if (!implied) line += fmt::format("{} {} ", option, value);
+  };
+  add("--endpoint", "PUZZLED_ENDPOINT", context.global.endpoint);
+  add("--key", "PUZZLED_KEY", context.global.key_file);
+  add("--server-key", "PUZZLED_SERVER_KEY", context.global.server_key);
+  return line.append(words);
 }
 
 Colour verdict_colour(Verdict verdict) {

@@ -40,7 +40,7 @@ Connection::Connection(ConnectionOptions options)
   for (const std::string& endpoint : options_.endpoints) {
     if (const auto error = endpoint_error(endpoint, false)) {
       throw Failure(kExitInvalid, fmt::format("the endpoint \"{}\": {}", endpoint, *error),
-                    "give one like ipc:///run/puzzled/client.sock or tcp://host:7733");
+                    "give one like ipc:///run/puzzled/client.sock or tcp://host:7400");
     }
   }
   choose_endpoint();

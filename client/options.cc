@@ -18,8 +18,8 @@ namespace {
 constexpr const char* kFooter =
     "Exit codes: 0 all well, 1 graded but some verdict is not OK or AC (or as --fail-on\n"
     "says), 2 usage or invalid input, 3 daemon not reachable or timed out, 4 refused by\n"
-    "the daemon, 70 a bug of ours, 74 output that cannot be written, 130 interrupted (a\n"
-    "job goes on).\n"
+    "the daemon, 70 a bug of ours, 74 what cannot be written, or a database that cannot be\n"
+    "read, 130 interrupted (a job goes on).\n"
     "\n"
     "Examples:\n"
     "  puzzlectl solve bishops test.in                 here, without a daemon\n"
@@ -56,7 +56,8 @@ std::uint64_t number(const std::string& text) {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) {
-    throw CLI::ValidationError("\"" + text + "\" is no number");
+    throw CLI::ValidationError("\"" + text +
+                               "\" is no whole number from 0 to 18446744073709551615");
   }
   return value;
 }
@@ -275,7 +276,7 @@ class Parser {
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     command->add_option("--label", results->label_glob, "Only labels that match, e.g. \"a*#1\"")
         ->type_name("GLOB");
-    add_read(command, "--limit", "N", "At most that many rows",
+    add_read(command, "--limit", "N", "At most that many rows (0: all)",
              [results](const std::string& text) { results->limit = number(text); });
     add_read(command, "--after", "CASE", "Only cases with larger numbers",
              [results](const std::string& text) { results->after = number(text); });

@@ -40,8 +40,12 @@ class Upload {
       send_open();
       while (!sealed_) {
         if (may_send()) send_chunks();
-        const auto reply = connection_.receive(Connection::Clock::time_point::max());
-        ASSERT(reply);
+        const auto reply = connection_.receive(Connection::Clock::now() +
+                                               std::chrono::milliseconds(options_.quiet_ms));
+        if (!reply) {
+          ask_why();
+          continue;
+        }
         handle(*reply);
         if (stalled_ && connection_.unanswered() == 0) start_again();
       }
@@ -51,10 +55,20 @@ class Upload {
           kExitInvalid, changed.what(),
           job_ != 0 ? fmt::format("job {} was cancelled; submit again", job_) : "submit again");
     }
+    if (why_request_ != 0) connection_.forget(why_request_);
     return job_;
   }
 
  private:
+  // Nothing is acknowledged: chunks that a full or slow disk holds up are not refused, so the
+  // daemon is asked what it waits for.
+  void ask_why() {
+    if (why_request_ != 0) return;
+    ClientRequest request;
+    request.mutable_get_version();
+    why_request_ = connection_.send(request);
+  }
+
   // A resumed job's chunks wait until it is known which are needed; after a refusal nothing is
   // sent until the daemon has said where it stands.
   [[nodiscard]] bool may_send() const {
@@ -126,6 +140,12 @@ class Upload {
   }
 
   void handle(const ClientReply& reply) {
+    if (reply.id() == why_request_) {
+      why_request_ = 0;  // one that may not ask is not told
+      const std::string& reason = reply.version().intake_paused();
+      if (!reason.empty()) observer_.paused(reason);
+      return;
+    }
     if (reply.id() == open_request_) {
       open_request_ = 0;
       if (reply.has_error()) return handle_error(reply.error());
@@ -275,6 +295,7 @@ class Upload {
   std::uint64_t job_ = 0;  // 0: not known yet
   std::uint64_t open_request_ = 0;
   std::uint64_t seal_request_ = 0;
+  std::uint64_t why_request_ = 0;
   std::deque<Pending> window_;                              // in order of chunk numbers
   std::vector<std::uint64_t> digests_{wire::kEmptyDigest};  // [n]: of the first n chunks
   bool source_done_ = false;

@@ -53,6 +53,7 @@ class UploadObserver {
 struct UploadOptions {
   std::uint32_t window_chunks = 16;     // unacknowledged
   std::uint32_t pause_ms = 1'000;       // before the daemon is asked again
+  std::uint32_t quiet_ms = 3'000;       // without an acknowledgement, before it is asked why
   std::uint32_t patience_ms = 600'000;  // of nothing but pauses
 };
 

@@ -180,7 +180,8 @@ std::string Broker::Impl::barred_of(const broker::Lane& lane) const {
 
 std::string Broker::Impl::why_waiting(const broker::Job& job) const {
   const broker::Lane& lane = core.queue.lane(job.place.lane);
-  if (job.open_count() == 0) return "the upload is not finished";
+  if (job.open_count() == 0)
+    return "the upload is not finished: go on with \"submit --resume\", or cancel the job";
   if (core.draining) return "the daemon is shutting down";
   if (sessions.count() == 0) return "no worker is connected" + barred_of(lane);
   if (lane.workers == 0) return sessions.missing(lane) + barred_of(lane);

@@ -83,6 +83,9 @@ std::string key_file_text(std::string_view name, const KeyPair& keys) {
 }
 
 std::variant<KeyPair, KeyError> read_key_file(const std::string& path) {
+  if (path.ends_with(".pub")) {
+    return KeyError{fmt::format("{} is a public key; give the .key file that belongs to it", path)};
+  }
   if (auto error = check_mode(path)) return *error;
   auto text = read_small_file(path);
   if (auto* error = std::get_if<KeyError>(&text)) return std::move(*error);

@@ -102,7 +102,8 @@ TEST(Dispatch, NobodyAndNothingHaveAReason) {
   d.submit(1, 5);
   EXPECT_EQ(d.waiting_for(1), "no worker is connected");
   d.open(2);
-  EXPECT_EQ(d.waiting_for(2), "the upload is not finished");
+  EXPECT_EQ(d.waiting_for(2),
+            "the upload is not finished: go on with \"submit --resume\", or cancel the job");
   d.ready(1, 1);
   d.step(event::ChunkLoaded{JobId{1}, 0, make_cases(5), {}});
   EXPECT_EQ(d.waiting_for(1), "");

@@ -2,13 +2,29 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <sstream>
 
+#include "client/commands.h"
 #include "client/failure.h"
 #include "tests/client/fake_broker.h"
 #include "tests/client/support.h"
 
 namespace puzzled::client {
 namespace {
+
+TEST(CommandLine, NamesWhatItTakesToReachTheDaemonAgain) {
+  std::ostringstream out;
+  std::ostringstream err;
+  Console console(out, err, {});
+  GlobalOptions global;
+  const Context context{console, global};
+  EXPECT_EQ(command_line(context, "jobs"), "puzzlectl jobs");
+  global.endpoint = "tcp://a:1";
+  global.key_file = "a.key";
+  global.server_key = "b.pub";
+  EXPECT_EQ(command_line(context, "jobs"),
+            "puzzlectl --endpoint tcp://a:1 --key a.key --server-key b.pub jobs");
+}
 
 class Commands : public testing::Test {
  protected:
@@ -76,7 +92,7 @@ TEST_F(Commands, ResultsAreFilteredAndPaged) {
   EXPECT_EQ(cases({"--label", "a#[12]"}), "1 2 ");
   EXPECT_EQ(cases({"--limit", "2"}), "1 2 ");
   EXPECT_EQ(cases({"--limit", "2", "--after", "2"}), "3 4 ");
-  EXPECT_EQ(cases({"--limit", "0"}), "");
+  EXPECT_EQ(cases({"--limit", "0"}), "1 2 3 4 5 ");
   EXPECT_EQ(cases({"--after", "5"}), "");
 }
 

@@ -107,6 +107,9 @@ TEST(CollectTestFiles, RefusesWhatItCannotUse) {
   EXPECT_NE(refusal({.files_from = folder.file("list", std::string("a\0b", 3))}).find("NUL"),
             std::string::npos);
   EXPECT_NE(refusal({.paths = {a}, .answers_folder = a}).find("is no folder"), std::string::npos);
+  EXPECT_NE(refusal({.paths = {a}, .answers_folder = folder.path() + "/empty"})
+                .find("has no answers to these tests"),
+            std::string::npos);
 }
 
 TEST(FileText, KnowsWhenTheFileChanged) {

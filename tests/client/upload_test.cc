@@ -142,6 +142,17 @@ TEST(Upload, EverythingAtOnce) {
                 60, std::nullopt);
 }
 
+TEST(Upload, ADaemonThatAcknowledgesNothingIsAskedWhy) {
+  FakeBroker broker({.lose_chunk_replies = 16});
+  Connection connection(quick(broker));
+  TestSource source(40);  // more than the window
+  Observer observer;
+  upload(connection, request(), source, observer, {.pause_ms = 1, .quiet_ms = 20});
+  ASSERT_FALSE(observer.pauses.empty());
+  EXPECT_NE(observer.pauses[0].find("a reader of the database"), std::string::npos);
+  EXPECT_EQ(connection.unanswered(), 0U);
+}
+
 TEST(Upload, AFullDiskForEverEndsWithExitCode3) {
   FakeBroker broker({.unavailable_chunks = 1'000'000});
   Connection connection(quick(broker));

@@ -98,5 +98,19 @@ TEST(Wait, ACancelledJobCountsItsOpenCases) {
   EXPECT_EQ(outcome.out, "job 17: CANCELLED in 2.31s, 3 cases: 3 CA\n  cancelled: typo\n");
 }
 
+// As after an upload that broke off: the rest never came, so this is no success.
+TEST(Wait, ACancelledJobIsNoSuccessThoughAllThatCameIsRight) {
+  FakeBroker broker;
+  const TemporaryFolder folder;
+  const std::string file = folder.file("a.in", "3 2\n0 0\n");
+  run_puzzlectl({"--endpoint", broker.endpoint(), "-q", "submit", "bishops", file});
+  ASSERT_EQ(wait(broker, {"17"}).exit_code, kExitOk);
+  ASSERT_EQ(run_puzzlectl({"--endpoint", broker.endpoint(), "cancel", "17"}).exit_code, kExitOk);
+  EXPECT_EQ(wait(broker, {"17"}).exit_code, kExitVerdicts);
+  EXPECT_EQ(wait(broker, {"17", "--fail-on", "wa,ca"}).exit_code, kExitVerdicts);
+  EXPECT_EQ(wait(broker, {"17", "--fail-on", "wa"}).exit_code, kExitOk);
+  EXPECT_EQ(wait(broker, {"17", "--fail-on", "none"}).exit_code, kExitOk);
+}
+
 }  // namespace
 }  // namespace puzzled::client

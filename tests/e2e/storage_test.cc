@@ -144,6 +144,7 @@ TEST_F(StorageTest, AFullDiskInTheMiddleOfAnUpload) {
     fill(disk + "/filler");
     upload.signal(SIGCONT);
     ASSERT_TRUE(paused_because("no room"));
+    EXPECT_THAT(ctl_out({"doctor", "--output", "json"}, 1), HasSubstr("intake-paused"));
     expect_paused_for(seconds(is_long() ? 20 : 2), upload);
     std::filesystem::remove(disk + "/filler");
     expect_all_well(daemon, upload);
