@@ -124,7 +124,11 @@ TEST_F(VerdictsTest, WorkersMayComeAndGo) {
   for (int round = 0; round < 3; ++round) {
     const auto before = status(job).at("done").get<std::uint64_t>();
     Process worker = start_test_worker();
-    ASSERT_TRUE(eventually([&] { return status(job).at("done") > before; }));
+    // While a slow disk writes, a worker may solve all that is left.
+    ASSERT_TRUE(eventually([&] {
+      const Json now = status(job);
+      return now.at("done") > before || now.at("state") == "DONE";
+    }));
     worker.signal(round == 1 ? SIGTERM : SIGKILL);
     ASSERT_TRUE(worker.wait(std::chrono::seconds(60)).has_value());
   }
