@@ -72,7 +72,7 @@ eventually "the daemon is ready" http "$url/readyz"
 eventually "two workers are there" has_workers 2
 cases=20000
 long_test $cases >"$work/long.in"
-job=$(ctl submit bishops "$work/long.in")
+job=$(ctl submit bishops "$work/long.in" --no-cache)
 eventually "results come" has_done 0
 
 say "a worker is killed, the daemon is stopped and comes back on its volume"

@@ -152,7 +152,7 @@ pids+=($scaler)
 until_true 30 "the scaler sees that there is nothing to do" grep -q '0 slots wanted' scaler.log
 queue_is_empty || fail "workers without work"
 job=$(PUZZLED_KEY=$dir/alice.key PUZZLED_SERVER_KEY=$dir/broker.pub \
-  puzzlectl-test --endpoint "$endpoint" submit bishops tests --solver slow)
+  puzzlectl-test --endpoint "$endpoint" submit bishops tests --solver slow --no-cache)
 say "job $job: $cases cases"
 until_true 120 "0 -> $nodes workers" has_workers $nodes
 say "scaler: 0 -> $nodes"
