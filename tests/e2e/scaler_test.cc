@@ -50,7 +50,7 @@ class ScalerTest : public EndToEnd {
                      "--shrink-after",
                      "500ms",
                      "--idle-timeout",
-                     "1s",
+                     "3s",
                      "--backoff",
                      "100ms"};
     all.insert(all.end(), more.begin(), more.end());
