@@ -134,7 +134,10 @@ void Window::set_loaded(event::ChunkLoaded&& loaded) {
   job->window_bytes = job->window_bytes - chunk.memory_bytes + memory;
   chunk.memory_bytes = memory;
   core_.reuse->take(*job, chunk, loaded);
-  if (loaded.more_known && chunk.open_count > 0) return ask(*job, chunk);
+  if (loaded.more_known && chunk.open_count > 0) {
+    ask(*job, chunk);
+    return update_place(*job);  // its size is known now: there may be room for another
+  }
   chunk.cases = std::move(loaded.cases);
   --job->loading_count;
   if (chunk.open_count > 0) {

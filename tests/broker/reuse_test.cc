@@ -51,6 +51,37 @@ TEST_F(ReuseTest, WhatIsLeftOfManyLargeAnswersIsAskedForAgain) {
   EXPECT_EQ(t.recorded<record::FinishJob>().size(), 1U);
 }
 
+TEST_F(ReuseTest, AChunkThatIsSmallerThanThoughtLeavesRoomWhileItIsAskedForAgain) {
+  BrokerOptions options = with_cache();
+  options.job_window_bytes_max = 1'000'000;
+  Recovery recovery = with_answers();
+  RecoveredJob& job = recovery.jobs.emplace_back();
+  job.job = recovery.last_job = JobId{1};
+  job.request_id = bytes16(1);
+  JobSpec spec;
+  spec.puzzle = "bishops";
+  spec.solver = "fast";
+  job.spec = std::make_shared<const JobSpec>(spec);
+  job.sealed = true;
+  job.chunk_count = 2;
+  job.case_count = 4;
+  job.open_chunks = {
+      {.chunk_no = 0, .first_case = CaseNo{1}, .case_count = 2, .bytes = 999'500, .keyed = true},
+      {.chunk_no = 1, .first_case = CaseNo{3}, .case_count = 2, .bytes = 20, .keyed = true}};
+  t.broker = std::make_unique<Broker>(options, recovery);
+  t.ready(1, 1);
+  const LoadChunk load = only_load();
+  ASSERT_TRUE(load.look_up.has_value());
+  event::ChunkLoaded some{load.job, load.chunk_no, make_cases(2), {}, load.ask};
+  some.look_up = load.look_up;
+  some.known.push_back({.index = 1, .source = 40, .answer_bytes = 5'000'000});
+  some.more_known = true;
+  t.step(std::move(some));
+  ASSERT_EQ(t.effects.loads.size(), 2U);
+  EXPECT_EQ(t.effects.loads[0].chunk_no, 0U);
+  EXPECT_EQ(t.effects.loads[1].chunk_no, 1U);
+}
+
 // While nobody knows the cost, keys are wanted as long as most of what was looked up is found:
 // what is asked for again was not looked up in vain.
 TEST_F(ReuseTest, ManyLargeAnswersAreNotTakenForMisses) {
