@@ -33,9 +33,7 @@ constexpr const char* kDeclaration =
 // own to be undone by (sqlite.org/lang_conflict.html).
 constexpr std::string_view kInsert =
     "INSERT OR FAIL INTO results (id, verdict, time_us, memory_bytes, attempt, worker, "
-    "solver_version, graded_ms, answer, message, cached) "
-    "SELECT id, verdict, time_us, memory_bytes, attempt, worker, solver_version, graded_ms, "
-    "answer, message, cached FROM new_results";
+    "solver_version, graded_ms, answer, message, cached) SELECT * FROM new_results";
 
 struct Table : sqlite3_vtab {
   explicit Table(const Source& from) : sqlite3_vtab{}, source(from) {}
@@ -97,9 +95,6 @@ void give(sqlite3_context* context, std::uint64_t value) {
   sqlite3_result_int64(context, static_cast<std::int64_t>(value));
 }
 
-// An empty view may have no address, which SQLite would take for NULL.
-const char* address(std::string_view bytes) { return bytes.empty() ? "" : bytes.data(); }
-
 int column(sqlite3_vtab_cursor* cursor, sqlite3_context* context, int number) {
   const Source& source = source_of(cursor);
   const ResultRows::Row& row = source.rows[static_cast<Cursor*>(cursor)->at];
@@ -131,12 +126,13 @@ int column(sqlite3_vtab_cursor* cursor, sqlite3_context* context, int number) {
       break;
     case kAnswer:
       if (result.has_answer) {
-        sqlite3_result_blob64(context, address(result.answer), result.answer.size(), SQLITE_STATIC);
+        sqlite3_result_blob64(context, sqlite::address(result.answer), result.answer.size(),
+                              SQLITE_STATIC);
       }
       break;
     case kMessage:
       if (!result.message.empty()) {
-        sqlite3_result_text64(context, address(result.message), result.message.size(),
+        sqlite3_result_text64(context, sqlite::address(result.message), result.message.size(),
                               SQLITE_STATIC, SQLITE_UTF8);
       }
       break;
@@ -174,38 +170,35 @@ constexpr sqlite3_module kModule = module_of_rows();
 
 }  // namespace
 
-std::unique_ptr<ResultRows::Source> ResultRows::registered(sqlite::Connection& connection) {
-  auto source = std::make_unique<Source>();
-  const int code =
-      sqlite3_create_module(connection.handle(), "new_results", &kModule, source.get());
+sqlite::Connection& ResultRows::with_table(sqlite::Connection& connection, Source& source) {
+  const int code = sqlite3_create_module(connection.handle(), "new_results", &kModule, &source);
   if (code != SQLITE_OK) connection.fail(code);
-  return source;
+  return connection;
 }
 
 ResultRows::ResultRows(sqlite::Connection& connection)
-    : connection_(connection), source_(registered(connection)), insert_(connection, kInsert) {}
-
-ResultRows::~ResultRows() = default;
+    : connection_(with_table(connection, source_)), insert_(connection, kInsert) {}
 
 void ResultRows::start(const Common& common) {
-  source_->common = common;
-  source_->rows.clear();
+  source_.common = common;
+  source_.rows.clear();
 }
 
 void ResultRows::add(std::int64_t id, const CaseResult& result) {
-  source_->rows.push_back({id, &result});
+  source_.rows.push_back({id, &result});
 }
 
 void ResultRows::insert() {
-  if (source_->rows.empty()) return;
+  if (source_.rows.empty()) return;
   insert_.run();
   const auto inserted = static_cast<std::uint64_t>(sqlite3_changes64(connection_.handle()));
-  if (inserted != source_->rows.size()) {
-    throw sqlite::corrupt(fmt::format(
-        "{} of {} results were inserted: a table or trigger that is not puzzled's interferes",
-        inserted, source_->rows.size()));
+  if (inserted != source_.rows.size()) {
+    throw sqlite::corrupt(
+        fmt::format("{} of {} results were inserted; a trigger on the table "
+                    "results or a table new_results is not puzzled's: drop it",
+                    inserted, source_.rows.size()));
   }
-  source_->rows.clear();
+  source_.rows.clear();
 }
 
 }  // namespace puzzled

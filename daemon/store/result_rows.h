@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "daemon/broker/types.h"
@@ -16,7 +15,6 @@ class ResultRows {
  public:
   // One for each connection. Throws sqlite::Error.
   explicit ResultRows(sqlite::Connection& connection);
-  ~ResultRows();
   ResultRows(const ResultRows&) = delete;
   ResultRows& operator=(const ResultRows&) = delete;
 
@@ -46,10 +44,11 @@ class ResultRows {
   };
 
  private:
-  static std::unique_ptr<Source> registered(sqlite::Connection& connection);
+  // The connection, with a virtual table that shows the source.
+  static sqlite::Connection& with_table(sqlite::Connection& connection, Source& source);
 
+  Source source_;  // the virtual table has its address
   sqlite::Connection& connection_;
-  const std::unique_ptr<Source> source_;
   sqlite::Statement insert_;
 };
 

@@ -84,15 +84,13 @@ void Statement::bind_integer(int index, std::int64_t value) {
   check(sqlite3_bind_int64(handle_, index, value));
 }
 
-// An empty view may have no address, which SQLite would take for NULL.
 void Statement::bind_at(int index, std::string_view text) {
-  check(sqlite3_bind_text64(handle_, index, text.empty() ? "" : text.data(), text.size(),
-                            SQLITE_STATIC, SQLITE_UTF8));
+  check(
+      sqlite3_bind_text64(handle_, index, address(text), text.size(), SQLITE_STATIC, SQLITE_UTF8));
 }
 
 void Statement::bind_at(int index, Blob blob) {
-  check(sqlite3_bind_blob64(handle_, index, blob.bytes.empty() ? "" : blob.bytes.data(),
-                            blob.bytes.size(), SQLITE_STATIC));
+  check(sqlite3_bind_blob64(handle_, index, address(blob.bytes), blob.bytes.size(), SQLITE_STATIC));
 }
 
 void Statement::bind_at(int index, std::nullptr_t) { check(sqlite3_bind_null(handle_, index)); }

@@ -54,6 +54,9 @@ class Connection {
   sqlite3* handle_ = nullptr;
 };
 
+// An empty view may have no address, which SQLite would take for NULL.
+inline const char* address(std::string_view bytes) { return bytes.empty() ? "" : bytes.data(); }
+
 // Bytes that are no text.
 struct Blob {
   std::string_view bytes;

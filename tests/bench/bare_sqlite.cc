@@ -12,8 +12,8 @@ namespace {
 constexpr std::string_view kTable =
     "CREATE TABLE r (id INTEGER PRIMARY KEY, verdict INTEGER NOT NULL, time_us INTEGER NOT NULL, "
     "memory_bytes INTEGER NOT NULL, attempt INTEGER NOT NULL, worker INTEGER NOT NULL, "
-    "solver_version INTEGER NOT NULL, graded_ms INTEGER NOT NULL, answer BLOB, message TEXT) "
-    "STRICT";
+    "solver_version INTEGER NOT NULL, graded_ms INTEGER NOT NULL, answer BLOB, message TEXT, "
+    "cached INTEGER NOT NULL DEFAULT 0) STRICT";
 
 void remove_database(const std::filesystem::path& file) {
   for (const char* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(file.string() + suffix);
@@ -25,7 +25,7 @@ struct BareSqlite::Statements {
   explicit Statements(sqlite::Connection& connection)
       : begin(connection, "BEGIN"),
         commit(connection, "COMMIT"),
-        row(connection, "INSERT INTO r VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)") {}
+        row(connection, "INSERT INTO r VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)") {}
   sqlite::Statement begin, commit, row;
 };
 
@@ -48,7 +48,7 @@ void BareSqlite::insert_transaction(std::uint64_t rows) {
   statements_->begin.run();
   for (std::uint64_t i = 0; i < rows; ++i) {
     statements_->row.run(next_id_++, 1, 0, 4'096, 1, 1, 1, 1'700'000'000'000,
-                         sqlite::Blob{"\x0a\x02\x15\x72"}, nullptr);
+                         sqlite::Blob{"\x0a\x02\x15\x72"}, nullptr, 0);
   }
   statements_->commit.run();
 }
