@@ -47,12 +47,7 @@ std::vector<std::string> words_of(std::string_view line) {
 }
 
 // What makes the secret in a file no secret.
-std::optional<KeyError> check_mode(const std::string& path) {
-  struct stat info {};
-  if (::stat(path.c_str(), &info) != 0) {
-    return KeyError{fmt::format("{} cannot be read: {}", path, std::strerror(errno))};
-  }
-  if (!S_ISREG(info.st_mode)) return KeyError{fmt::format("{} is not a file", path)};
+std::optional<KeyError> check_mode(const std::string& path, const struct stat& info) {
   // What root puts in place for a group of ours, as clusters hand out secrets, is no less private
   // than a file of our own.
   const bool is_for_group = info.st_uid == 0 && ::geteuid() != 0;
@@ -83,10 +78,11 @@ std::string key_file_text(std::string_view name, const KeyPair& keys) {
 }
 
 std::variant<KeyPair, KeyError> read_key_file(const std::string& path) {
-  if (path.ends_with(".pub")) {
-    return KeyError{fmt::format("{} is a public key; give the .key file that belongs to it", path)};
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) {
+    return KeyError{fmt::format("{} cannot be read: {}", path, std::strerror(errno))};
   }
-  if (auto error = check_mode(path)) return *error;
+  if (!S_ISREG(info.st_mode)) return KeyError{fmt::format("{} is not a file", path)};
   auto text = read_small_file(path);
   if (auto* error = std::get_if<KeyError>(&text)) return std::move(*error);
   KeyPair keys;
@@ -98,11 +94,14 @@ std::variant<KeyPair, KeyError> read_key_file(const std::string& path) {
     if (words[0] == "secret") keys.secret_key = words[1];
   }
   if (keys.public_key.empty() || keys.secret_key.empty()) {
+    const bool is_public = std::holds_alternative<std::string>(read_public_key(path));
     return KeyError{
-        fmt::format("{} is no key file: expected the lines \"public KEY\" and "
-                    "\"secret KEY\"; \"puzzlectl keygen\" writes one",
-                    path)};
+        is_public ? fmt::format("{} holds a public key only; give the .key file beside it", path)
+                  : fmt::format("{} is no key file: expected the lines \"public KEY\" and "
+                                "\"secret KEY\"; \"puzzlectl keygen\" writes one",
+                                path)};
   }
+  if (auto error = check_mode(path, info)) return *error;
   return keys;
 }
 

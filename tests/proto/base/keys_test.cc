@@ -84,7 +84,11 @@ TEST_F(KeyFiles, ASecretOfRootsMayBeForAGroupOfOurs) {
 TEST_F(KeyFiles, WhatIsNoKeyFileIsSaidSo) {
   EXPECT_NE(error_of(read_key_file(folder_ + "/none.key")).find("No such file"), std::string::npos);
   EXPECT_NE(error_of(read_key_file(folder_)).find("not"), std::string::npos);
-  EXPECT_NE(error_of(read_key_file(write("x", "public " + kKeyA, 0600))).find("no key file"),
+  EXPECT_NE(error_of(read_key_file(write("x", "public no key", 0600))).find("no key file"),
+            std::string::npos);
+  // Not that others can read a secret: there is none.
+  EXPECT_NE(error_of(read_key_file(write("b.pub", "server " + kKeyB + " broker\n", 0644)))
+                .find("holds a public key only"),
             std::string::npos);
   EXPECT_NE(error_of(read_key_file(write("y", std::string(100'000, 'x'), 0600))).find("no key"),
             std::string::npos);
