@@ -111,8 +111,10 @@ Record job_record(const proto::JobStatus& job) {
       {"request_id", {hex(job.request_id())}},
       {"solver_version", text_value(job.spec().solver_version())},
       {"require", {std::move(require), describe(labels_of(job.spec().require()))}},
-      // A list of jobs comes without them.
-      {"versions", versions.empty() ? Value{} : Value{std::move(versions), versions_text}},
+      // A list of jobs comes without those that there are.
+      {"versions", versions.empty() && job.done_count() > 0
+                       ? Value{}
+                       : Value{std::move(versions), versions_text}},
       {"canary", {job.canary(), unless(job.canary())}},
       {"revised", {job.revised(), unless(job.revised() > 0)}},
       {"cached", {job.cached_count(), unless(job.cached_count() > 0)}},

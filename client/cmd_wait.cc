@@ -220,7 +220,9 @@ std::vector<Verdict> failing_verdicts(const WaitOptions& options) {
 
 int wait_for_jobs(Connection& connection, const WaitOptions& options, std::ostream& summary,
                   Context& context) {
-  const std::vector<Verdict> failing = failing_verdicts(options);
+  const auto is_failing = [failing = failing_verdicts(options)](Verdict verdict) {
+    return std::ranges::find(failing, verdict) != failing.end();
+  };
   const std::string again =
       command_line(context, fmt::format("wait {}", fmt::join(options.jobs, " ")));
   const Clock::time_point deadline = options.timeout_ms
@@ -238,12 +240,10 @@ int wait_for_jobs(Connection& connection, const WaitOptions& options, std::ostre
     for (const proto::JobStatus& status : *statuses) {
       write_summary(connection, status, summary, context);
       // Also if all cases that came are graded: the rest of a cancelled upload never came.
-      const bool is_cancelled = status.state() == proto::JOB_STATE_CANCELLED;
-      if (is_cancelled && std::ranges::find(failing, Verdict::kCancelled) != failing.end()) {
-        failed = true;
-      }
+      failed = failed ||
+               (status.state() == proto::JOB_STATE_CANCELLED && is_failing(Verdict::kCancelled));
       for (const auto& [verdict, count] : verdict_counts(status)) {
-        failed = failed || std::ranges::find(failing, verdict) != failing.end();
+        failed = failed || is_failing(verdict);
       }
     }
   } catch (const Failure& failure) {

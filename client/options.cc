@@ -16,10 +16,10 @@ namespace puzzled::client {
 namespace {
 
 constexpr const char* kFooter =
-    "Exit codes: 0 all well, 1 graded but some verdict is not OK or AC (or as --fail-on\n"
-    "says), 2 usage or invalid input, 3 daemon not reachable or timed out, 4 refused by\n"
-    "the daemon, 70 a bug of ours, 74 what cannot be written, or a database that cannot be\n"
-    "read, 130 interrupted (a job goes on).\n"
+    "Exit codes: 0 all well, 1 a job was cancelled or some verdict is not OK or AC (or as\n"
+    "--fail-on says), or doctor found something, 2 usage or invalid input, 3 daemon not\n"
+    "reachable or timed out, 4 refused by the daemon, 70 a bug of ours, 74 output that\n"
+    "cannot be written, or a database not read, 130 interrupted (a job goes on).\n"
     "\n"
     "Examples:\n"
     "  puzzlectl solve bishops test.in                 here, without a daemon\n"

@@ -205,14 +205,12 @@ class Collector {
         break;
       }
     }
-    const bool found =
-        std::ranges::any_of(files_, [](const auto& f) { return !f.answers.empty(); });
-    if (!folder.empty() && !found) {
-      throw Failure(kExitInvalid, fmt::format("--answers {} has no answers to these tests", folder),
-                    fmt::format("expected for example {}/{}.ans; without --answers they are looked "
-                                "for beside the tests",
-                                folder, files_.front().label));
-    }
+    const auto has_answers = [](const TestFile& file) { return !file.answers.empty(); };
+    if (folder.empty() || std::ranges::any_of(files_, has_answers)) return;
+    throw Failure(kExitInvalid, fmt::format("--answers {} has no answers to these tests", folder),
+                  fmt::format("expected for example {}/{}.ans; without --answers they are looked "
+                              "for beside the tests",
+                              folder, files_.front().label));
   }
 
   const TestSetOptions& options_;

@@ -194,11 +194,9 @@ void Reactor::end_if_drained() {
     phase_ = Phase::kEnded;
   } else if (steady_ms() >= drain_deadline_ms_) {
     const std::string paused = parts_.broker.intake_paused();
-    spdlog::warn("drain timeout: {} leases are still open{}; their cases run again after a restart",
+    spdlog::warn("drain timeout: {} leases are still open; their cases run again after a restart{}",
                  parts_.broker.leases(),
-                 paused.empty()
-                     ? ""
-                     : fmt::format(", and what was not acknowledged is not on disk ({})", paused));
+                 paused.empty() ? "" : "; what was not acknowledged is not on disk: " + paused);
     phase_ = Phase::kEnded;
   }
 }
