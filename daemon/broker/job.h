@@ -10,7 +10,6 @@
 #include <set>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "daemon/broker/cost.h"
@@ -146,6 +145,8 @@ struct LostCases {
   std::uint32_t together = 1;  // at most, in a dispatch
 };
 
+struct Lease;
+
 struct Waiter {
   PeerId peer;
   std::uint64_t request = 0;
@@ -181,7 +182,7 @@ struct Job {
   Cost cost;
   std::unordered_map<CaseNo, Suspect> suspects;  // only of open cases
   std::deque<LostCases> lost;                    // newest first, few
-  std::unordered_set<LeaseId> leases;            // live ones
+  std::vector<Lease*> leases;                    // live ones, each at its Lease::place_in_job
   std::vector<Waiter> waiters;
   std::int64_t upload_deadline_ms = kNever;  // steady; kNever once sealed
   std::int64_t upload_timer_ms = kNever;     // Timers::arm

@@ -19,27 +19,28 @@ namespace puzzled::broker {
 
 struct Session;
 
+// A live one: cases of it are open, or its canary. What every result touches comes first.
 struct Lease {
   LeaseId id;
-  WorkerNo worker;             // of the session
-  Session* session = nullptr;  // nullptr once settled
-  Job* job = nullptr;          // nullptr once settled, or when the job has ended before its canary
-  JobSpecPtr spec;             // of the job
-  LaneNo lane = 0;             // likewise
+  Session* session = nullptr;  // nullptr: it is not in use
+  Job* job = nullptr;          // nullptr: the job has ended before the canary
+  LaneNo lane = 0;             // of the job
   std::uint32_t attempt = 1;
+  std::uint32_t open_count = 0;
+  std::uint32_t place_in_job = 0;  // in Job::leases
   bool alone = false;
   bool keeps_answers = false;
-  std::vector<Piece> pieces;  // the chunk is there only as long as the piece has open positions
-  std::vector<bool> is_open;  // by position: neither answered nor returned; never the canary's
-  std::uint32_t open_count = 0;
-  std::optional<CanaryOut> canary;
+  bool on_slot = false;  // in the last heartbeat
+  std::unique_ptr<CanaryOut> canary;
+  std::vector<Piece> pieces;     // the chunk is there only as long as the piece has open positions
+  std::vector<bool> is_open;     // by position: neither answered nor returned; never the canary's
+  std::int64_t progress_ms = 0;  // when it last showed any
   std::int64_t dispatched_ms = 0;
-  std::int64_t progress_ms = 0;     // when it last showed any
+  JobSpecPtr spec;                  // of the job
   std::uint64_t progress_seen = 0;  // what its slots said in the last heartbeat, folded
-  bool on_slot = false;             // in the last heartbeat
 
-  [[nodiscard]] bool is_settled() const { return session == nullptr; }
   [[nodiscard]] bool has_open_canary() const { return canary && canary->is_open; }
+  [[nodiscard]] bool is_over() const { return open_count == 0 && !has_open_canary(); }
 };
 
 // What becomes of the cases a worker was solving when its lease ended.
@@ -83,7 +84,7 @@ class Leases {
   [[nodiscard]] LeasedCases leased_cases(const Job& job) const;
   // When the oldest live lease of the job was given out, steady; kNever: it has none.
   [[nodiscard]] std::int64_t oldest_dispatch_ms(const Job& job) const;
-  [[nodiscard]] std::uint64_t live_count() const { return live_count_; }
+  [[nodiscard]] std::uint64_t live_count() const { return leases_.size() - spare_.size(); }
   [[nodiscard]] bool store_is_behind() const {
     return undurable_bytes_ > core_.options.undurable_results_bytes_max;
   }
@@ -92,19 +93,30 @@ class Leases {
     return undurable_bytes_ / 2 > core_.options.undurable_results_bytes_max;
   }
   // Adds the bytes of results in this step to what the store has to write.
-  void note_undurable(std::uint64_t bytes, Lease* lease);
+  void note_undurable(std::uint64_t bytes) { note_undurable(bytes, LeaseId{}); }
   void check() const;
 
  private:
+  // All answered, waiting for the commit: its worker holds it until then.
+  struct Settled {
+    WorkerNo worker;
+    std::uint32_t attempt = 1;
+  };
   struct Undurable {
     std::uint64_t step = 0;
-    LeaseId lease;  // that settles with it; 0: none
+    LeaseId settled;  // with it; 0: none
     std::uint64_t bytes = 0;
   };
 
-  // The live lease of that session and attempt, or nullptr.
-  Lease* find(const Session& session, Boot boot, LeaseId id, std::uint32_t attempt);
-  [[nodiscard]] const Lease* find_known(const Session& session, LeaseId id) const;
+  // The live lease of that session, or nullptr.
+  static Lease* find(const Session& session, LeaseId id);
+  [[nodiscard]] Lease* find(const Session& session, Boot boot, LeaseId id,
+                            std::uint32_t attempt) const;
+  [[nodiscard]] bool is_settled(const Session& session, Boot boot, LeaseId id,
+                                std::uint32_t attempt) const;
+  // A live or settled one of the session.
+  [[nodiscard]] bool holds(const Session& session, LeaseId id) const;
+  void note_undurable(std::uint64_t bytes, LeaseId settled);
   [[nodiscard]] std::int64_t deadline(const Lease& lease) const;
   // What is to be sent: the lease's pieces, and the canary among them.
   static std::vector<message::Slice> slices_of(Lease& lease,
@@ -113,7 +125,7 @@ class Leases {
   static void clear_keys(const Lease& lease, ResultSet& results);
   std::optional<FailedCanary> judge(Session& session, Lease& lease, const ResultSet& results,
                                     std::uint64_t& busy_us);
-  // Takes in what counts of a part. The lease may be settled, the job ended afterwards.
+  // Takes in what counts of a part. The lease may be over, the job ended afterwards.
   void count(Session& session, Lease& lease, event::WorkerResults&& event);
   // How many of them were solved; the others have the answers of equal ones.
   std::uint64_t count_results(Lease& lease, ResultSet& results,
@@ -121,7 +133,13 @@ class Leases {
   void requeue_open(Lease& lease);
   void end(Lease& lease, Blame blame);
   [[nodiscard]] bool may_have_begun(const Lease& lease) const;
-  void detach(Lease& lease);
+  // All its cases are answered.
+  void settle(Lease& lease, std::uint64_t bytes);
+  Lease& create();  // with the next id, otherwise empty
+  void erase(Lease& lease);
+  // Into and out of Job::leases.
+  static void link(Job& job, Lease& lease);
+  static void unlink(Lease& lease);
   static void settle_chunks(Core& core, Job& job, const std::vector<OpenChunk*>& chunks);
   // The chunks of its open positions. Those of other positions may be gone already.
   static std::vector<OpenChunk*> open_chunks(const Lease& lease);
@@ -129,10 +147,10 @@ class Leases {
 
   Core& core_;
   std::uint64_t last_lease_ = 0;
-  // Live leases, and settled ones: all answered, waiting for the commit. A worker still holds
-  // those.
-  std::unordered_map<LeaseId, std::unique_ptr<Lease>> leases_;
-  std::uint64_t live_count_ = 0;
+  std::deque<Lease> leases_;  // as many as there were at once
+  // Those that are not in use. The last one is taken first: its memory is still in the cache.
+  std::vector<Lease*> spare_;
+  std::unordered_map<LeaseId, Settled> settled_;
   std::deque<Undurable> undurable_;
   std::uint64_t undurable_bytes_ = 0;
 };

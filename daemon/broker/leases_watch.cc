@@ -31,25 +31,23 @@ std::int64_t Leases::deadline(const Lease& lease) const {
 
 std::int64_t Leases::oldest_dispatch_ms(const Job& job) const {
   std::int64_t oldest_ms = kNever;
-  for (const LeaseId id : job.leases) {
-    oldest_ms = std::min(oldest_ms, leases_.at(id)->dispatched_ms);
-  }
+  for (const Lease* lease : job.leases) oldest_ms = std::min(oldest_ms, lease->dispatched_ms);
   return oldest_ms;
 }
 
 std::int64_t Leases::first_deadline(const Session& session) const {
   std::int64_t first = kNever;
-  for (const LeaseId id : session.leases) first = std::min(first, deadline(*leases_.at(id)));
+  for (const HeldLease& held : session.leases) first = std::min(first, deadline(*held.lease));
   return first;
 }
 
 bool Leases::end_expired(Session& session) {
   std::vector<LeaseId> expired;
-  for (const LeaseId id : session.leases) {
-    if (deadline(*leases_.at(id)) <= core_.step.steady_ms()) expired.push_back(id);
+  for (const HeldLease& held : session.leases) {
+    if (deadline(*held.lease) <= core_.step.steady_ms()) expired.push_back(held.id);
   }
   for (const LeaseId id : expired) {
-    end(*leases_.at(id), Blame::kIsolate);
+    end(*find(session, id), Blame::kIsolate);
     if (session.attached) core_.step.tell_now(session.peer, message::Stale{core_.boot, id});
   }
   return !expired.empty();
@@ -58,13 +56,11 @@ bool Leases::end_expired(Session& session) {
 // Should a worker have begun one of them after all, it stops: some work is done twice, no more.
 void Leases::take_back_unbegun(Session& session) {
   std::vector<LeaseId> unbegun;
-  for (const LeaseId id : session.leases) {
-    const Lease& lease = *leases_.at(id);
-    if (!lease.on_slot && !may_have_begun(lease)) unbegun.push_back(id);
+  for (const HeldLease& held : session.leases) {
+    if (!held.lease->on_slot && !may_have_begun(*held.lease)) unbegun.push_back(held.id);
   }
   if (unbegun.empty()) return;
-  for (const LeaseId id : unbegun) end(*leases_.at(id), Blame::kNone);
-  std::ranges::sort(unbegun);
+  for (const LeaseId id : unbegun) end(*find(session, id), Blame::kNone);
   if (session.attached) {
     core_.step.tell_now(session.peer,
                         message::Revoke{.boot = core_.boot, .leases = std::move(unbegun)});
@@ -72,9 +68,9 @@ void Leases::take_back_unbegun(Session& session) {
 }
 
 void Leases::postpone(std::int64_t ms) {
-  for (const auto& [id, lease] : leases_) {
-    lease->dispatched_ms += ms;
-    lease->progress_ms += ms;
+  for (Lease& lease : leases_) {
+    lease.dispatched_ms += ms;
+    lease.progress_ms += ms;
   }
 }
 
@@ -82,33 +78,31 @@ void Leases::heartbeat(Session& session, event::WorkerHeartbeat&& heartbeat) {
   const std::int64_t now = core_.step.steady_ms();
   std::ranges::sort(heartbeat.leases);
   for (const LeaseId id : heartbeat.leases) {
-    if (find_known(session, id) == nullptr) {
+    if (!holds(session, id)) {
       core_.step.tell_now(session.peer, message::Stale{heartbeat.boot, id});
     }
   }
   const std::int64_t interval = core_.options.heartbeat_interval_ms;
   std::vector<LeaseId> lost;
-  for (const LeaseId id : session.leases) {
-    if (leases_.at(id)->dispatched_ms + kDispatchIntervals * interval <= now &&
+  for (const auto& [id, lease] : session.leases) {
+    if (lease->dispatched_ms + kDispatchIntervals * interval <= now &&
         !std::ranges::binary_search(heartbeat.leases, id)) {
       lost.push_back(id);
     }
   }
-  for (const LeaseId id : lost) end(*leases_.at(id), Blame::kNone);
+  for (const LeaseId id : lost) end(*find(session, id), Blame::kNone);
 
   std::unordered_map<LeaseId, std::uint64_t> seen;
   session.busy.clear();
   for (const event::BusySlot& slot : heartbeat.slots) {
-    const Lease* lease = find_known(session, slot.lease);
-    if (lease == nullptr || lease->is_settled() || slot.position >= lease->is_open.size()) {
-      continue;
-    }
+    const Lease* lease = find(session, slot.lease);
+    if (lease == nullptr || slot.position >= lease->is_open.size()) continue;
     session.busy.push_back(slot);
     seen[slot.lease] += (slot.position + 1) * 0x9e3779b97f4a7c15ULL + slot.progress;
   }
-  for (const LeaseId id : session.leases) {
-    Lease& lease = *leases_.at(id);
-    const auto it = seen.find(id);
+  for (const HeldLease& held : session.leases) {
+    Lease& lease = *held.lease;
+    const auto it = seen.find(held.id);
     lease.on_slot = it != seen.end();
     if (!lease.on_slot || it->second == lease.progress_seen) continue;
     lease.progress_seen = it->second;
@@ -119,29 +113,27 @@ void Leases::heartbeat(Session& session, event::WorkerHeartbeat&& heartbeat) {
 void Leases::keep_only(Session& session, std::vector<LeaseId> held) {
   std::ranges::sort(held);
   for (const LeaseId id : held) {
-    if (find_known(session, id) == nullptr) {
+    if (!holds(session, id)) {
       core_.step.tell_now(session.peer, message::Stale{core_.boot, id});
     }
   }
-  const std::vector<LeaseId> leases = session.leases;
-  for (const LeaseId id : leases) {
-    if (!std::ranges::binary_search(held, id)) end(*leases_.at(id), Blame::kNone);
+  const std::vector<HeldLease> leases = session.leases;
+  for (const auto& [id, lease] : leases) {
+    if (!std::ranges::binary_search(held, id)) end(*lease, Blame::kNone);
   }
 }
 
 // ---- Durability.
 
-void Leases::note_undurable(std::uint64_t bytes, Lease* lease) {
-  undurable_.push_back({.step = core_.step.recording_number(),
-                        .lease = lease != nullptr ? lease->id : LeaseId{},
-                        .bytes = bytes});
+void Leases::note_undurable(std::uint64_t bytes, LeaseId settled) {
+  undurable_.push_back({.step = core_.step.recording_number(), .settled = settled, .bytes = bytes});
   undurable_bytes_ += bytes;
 }
 
 void Leases::set_durable(std::uint64_t steps) {
   while (!undurable_.empty() && undurable_.front().step <= steps) {
     undurable_bytes_ -= undurable_.front().bytes;
-    leases_.erase(undurable_.front().lease);
+    settled_.erase(undurable_.front().settled);
     undurable_.pop_front();
   }
 }
@@ -150,13 +142,11 @@ void Leases::set_durable(std::uint64_t steps) {
 
 LeasedCases Leases::leased_cases(const Job& job) const {
   LeasedCases cases;
-  for (const LeaseId id : job.leases) {
-    const auto it = leases_.find(id);
-    if (it == leases_.end()) continue;
-    for (const Piece& piece : it->second->pieces) {
+  for (const Lease* lease : job.leases) {
+    for (const Piece& piece : lease->pieces) {
       for (std::uint32_t i = 0; i < piece.count; ++i) {
         // Chunks of other positions may be gone already.
-        if (!it->second->is_open[piece.position + i]) continue;
+        if (!lease->is_open[piece.position + i]) continue;
         std::vector<bool>& of_chunk = cases[piece.chunk];
         of_chunk.resize(piece.chunk->case_count);
         of_chunk[piece.first + i] = true;
@@ -167,16 +157,14 @@ LeasedCases Leases::leased_cases(const Job& job) const {
 }
 
 void Leases::check_lease(const Lease& lease) const {
+  ASSERT(!lease.is_over());
   if (lease.job == nullptr) {
     ASSERT(lease.pieces.empty() && lease.open_count == 0);
-    ASSERT(lease.is_settled() != lease.has_open_canary());
-    if (lease.is_settled()) return;
   } else {
-    ASSERT(lease.open_count > 0 || lease.has_open_canary());
-    ASSERT(lease.job->leases.contains(lease.id));
+    ASSERT(lease.job->leases.at(lease.place_in_job) == &lease);
   }
-  ASSERT(lease.session->worker == lease.worker);
-  ASSERT(std::ranges::count(lease.session->leases, lease.id) == 1);
+  ASSERT(find(*lease.session, lease.id) == &lease);
+  ASSERT(!settled_.contains(lease.id));
   ASSERT(deadline(lease) != kNever);
   ASSERT(lease.is_open.size() <= std::max(core_.options.dispatch_cases_max, 2U));
   ASSERT(!lease.alone || lease.is_open.size() == 1);
@@ -201,22 +189,22 @@ void Leases::check_lease(const Lease& lease) const {
 void Leases::check() const {
   std::unordered_map<const Job*, std::uint64_t> leased;
   std::uint64_t live = 0;
-  for (const auto& [id, lease] : leases_) {
-    check_lease(*lease);
-    if (lease->is_settled()) continue;
+  for (const Lease& lease : leases_) {
+    if (lease.session == nullptr) continue;
+    check_lease(lease);
     ++live;
-    if (lease->job == nullptr) continue;
-    leased[lease->job] += lease->open_count;
+    if (lease.job == nullptr) continue;
+    leased[lease.job] += lease.open_count;
   }
-  ASSERT(live == live_count_);
+  ASSERT(live == live_count());
   // Every leased case is an open position of a lease, and of one only: the counts agree, and no
   // two open positions have the same case.
   for (const auto& [job, count] : leased) ASSERT(job->leased_count == count);
   std::unordered_map<const OpenChunk*, std::vector<bool>> seen;
-  for (const auto& [id, lease] : leases_) {
-    for (const Piece& piece : lease->pieces) {
+  for (const Lease& lease : leases_) {
+    for (const Piece& piece : lease.pieces) {
       for (std::uint32_t i = 0; i < piece.count; ++i) {
-        if (!lease->is_open[piece.position + i]) continue;
+        if (!lease.is_open[piece.position + i]) continue;
         std::vector<bool>& cases = seen[piece.chunk];
         cases.resize(piece.chunk->case_count);
         ASSERT(!cases[piece.first + i]);

@@ -98,7 +98,7 @@ void Reuse::take(Job& job, OpenChunk& chunk, event::ChunkLoaded& loaded) {
   chunk.open_count -= count;
   job.done_count += count;
   job.known_count += count;
-  core_.leases->note_undurable(bytes, nullptr);
+  core_.leases->note_undurable(bytes);
   core_.step.record(record::InsertCached{.job = job.id,
                                          .chunk_no = chunk.chunk_no,
                                          .first_case = chunk.first_case,

@@ -16,11 +16,16 @@ constexpr std::size_t kOffersMax = 256;  // of one worker
 
 }  // namespace
 
+const std::vector<LaneNo>& Session::lanes() const {
+  static const std::vector<LaneNo> kNone;
+  return place != nullptr ? place->first : kNone;
+}
+
 const std::string& Session::solver_version(LaneNo lane) const {
   static const std::string kUnknown;
-  const auto it = std::ranges::lower_bound(lanes, lane);
-  return it != lanes.end() && *it == lane
-             ? solver_versions[static_cast<std::size_t>(it - lanes.begin())]
+  const auto it = std::ranges::lower_bound(lanes(), lane);
+  return it != lanes().end() && *it == lane
+             ? (*versions)[static_cast<std::size_t>(it - lanes().begin())]
              : kUnknown;  // it has stopped offering what it still holds
 }
 
@@ -73,7 +78,7 @@ void Sessions::ready(event::WorkerReady&& ready) {
 
 Session* Sessions::create(const event::WorkerReady& ready) {
   if (count() >= core_.options.workers_max) return nullptr;
-  auto session = std::make_unique<Session>();
+  Session* const session = &by_peer_[ready.peer];
   session->peer = ready.peer;
   session->start_id = ready.start_id;
   if (const auto gone = core_.suspects->welcome_back(ready.start_id)) {
@@ -89,11 +94,9 @@ Session* Sessions::create(const event::WorkerReady& ready) {
   }
   session->connected_wall_ms = core_.step.wall_ms();
   session->progress_ms = core_.step.steady_ms();
-  Session* const raw = session.get();
-  by_start_.emplace(ready.start_id, raw);
-  by_worker_.emplace(raw->worker, raw);
-  by_peer_.emplace(ready.peer, std::move(session));
-  return raw;
+  by_start_.emplace(ready.start_id, session);
+  by_worker_.emplace(session->worker, session);
+  return session;
 }
 
 void Sessions::describe(Session& session, event::WorkerReady& ready) {
@@ -132,7 +135,7 @@ void Sessions::record_worker(Session& session) {
 
 Session* Sessions::find(PeerId peer) {
   const auto it = by_peer_.find(peer);
-  return it == by_peer_.end() ? nullptr : it->second.get();
+  return it == by_peer_.end() ? nullptr : &it->second;
 }
 
 Session* Sessions::hear(PeerId peer) {
@@ -230,9 +233,9 @@ void Sessions::timer(WorkerNo worker, std::int64_t at_ms) {
 }
 
 void Sessions::forgive_silence(std::int64_t late_ms) {
-  for (const auto& [peer, session] : by_peer_) {
-    session->heard_ms = core_.step.steady_ms();
-    session->progress_ms += late_ms;
+  for (auto& [peer, session] : by_peer_) {
+    session.heard_ms = core_.step.steady_ms();
+    session.progress_ms += late_ms;
   }
   core_.leases->postpone(late_ms);
 }

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <deque>
 #include <map>
-#include <memory>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -18,47 +17,12 @@
 
 namespace puzzled::broker {
 
-// One worker process, from Ready to Goodbye or silence; it may change its connection.
-struct Session {
-  PeerId peer;
-  bool attached = true;  // false: its connection is known to be gone
-  Bytes16 start_id{};
-  WorkerNo worker;
-  bool recorded = false;  // InsertWorker was given
-  bool suspect = false;   // a lease ran out under it: it is served last
-  bool paused = false;    // by the operator: it gets no leases
-  bool removed = false;   // by the operator: that, and it is told to end
-  std::string name;
-  std::string host;
-  std::uint32_t pid = 0;
-  std::uint32_t slots = 0;
-  std::string version;
-  Labels labels;
-  bool placed = false;                       // in the profile of its lanes
-  bool serves = false;                       // its lanes count it
-  std::vector<LaneNo> lanes;                 // ascending; what it offers and meets
-  std::vector<std::string> solver_versions;  // of the lanes
-  std::uint32_t capacity = 0;                // leases it wants to hold, as it last said
-  std::uint32_t leases_allowed = 0;          // capacity, or what it held when that was lowered
-  std::vector<LeaseId> leases;               // live ones
-  std::vector<event::BusySlot> busy;         // in its last heartbeat
-  std::int64_t heard_ms = 0;                 // steady
-  std::int64_t progress_ms = 0;              // steady; when it last showed any
-  std::int64_t timer_ms = kNever;            // Timers::arm
-  std::int64_t connected_wall_ms = 0;
-  std::int64_t seen_wall_ms = 0;
-  std::uint64_t cases_done = 0;
-  std::uint64_t canaries_passed = 0;
-  WatchedLanes watched;
-  std::uint64_t free_since = 0;   // key in Profile::free
-  std::uint32_t free_leases = 0;  // the same; 0: not in it
+struct Lease;
+struct Session;
 
-  [[nodiscard]] const std::string& solver_version(LaneNo lane) const;
-  // Leases that it may be given now.
-  [[nodiscard]] std::uint32_t room() const {
-    const auto held = static_cast<std::uint32_t>(leases.size());
-    return attached && !paused && capacity > held ? capacity - held : 0;
-  }
+struct HeldLease {
+  LeaseId id;
+  Lease* lease = nullptr;
 };
 
 // All workers of the same lanes. A fleet has few different ones, so dispatching looks at profiles,
@@ -79,6 +43,55 @@ struct Profile {
   std::set<Free> free;
   std::uint64_t free_leases = 0;  // of all of them
   std::uint32_t workers = 0;
+  // Of their solvers, lane by lane, and how many of the workers have them: each worker would have a
+  // copy of its own else.
+  std::map<std::vector<std::string>, std::uint32_t> versions;
+};
+using Profiles = std::map<std::vector<LaneNo>, Profile>;  // ascending lanes
+
+// One worker process, from Ready to Goodbye or silence; it may change its connection. What every
+// result touches comes first: with thousands of workers their memory is not in the cache.
+struct Session {
+  PeerId peer;
+  WorkerNo worker;
+  bool attached = true;              // false: its connection is known to be gone
+  bool recorded = false;             // InsertWorker was given
+  bool suspect = false;              // a lease ran out under it: it is served last
+  bool paused = false;               // by the operator: it gets no leases
+  bool removed = false;              // by the operator: that, and it is told to end
+  bool serves = false;               // its lanes count it
+  std::uint32_t capacity = 0;        // leases it wants to hold, as it last said
+  std::uint32_t leases_allowed = 0;  // capacity, or what it held when that was lowered
+  std::uint32_t free_leases = 0;     // key in Profile::free; 0: not in it
+  std::uint64_t free_since = 0;      // the same
+  std::vector<HeldLease> leases;     // live ones, ascending
+  std::int64_t heard_ms = 0;         // steady
+  std::int64_t seen_wall_ms = 0;
+  std::int64_t progress_ms = 0;                        // steady; when it last showed any
+  std::int64_t timer_ms = kNever;                      // Timers::arm
+  Profiles::value_type* place = nullptr;               // what it offers and meets
+  const std::vector<std::string>* versions = nullptr;  // one of Profile::versions
+  std::uint64_t cases_done = 0;
+
+  std::uint32_t slots = 0;
+  std::uint32_t pid = 0;
+  Bytes16 start_id{};
+  std::string name;
+  std::string host;
+  std::string version;
+  Labels labels;
+  std::vector<event::BusySlot> busy;  // in its last heartbeat
+  std::int64_t connected_wall_ms = 0;
+  std::uint64_t canaries_passed = 0;
+  WatchedLanes watched;
+
+  [[nodiscard]] const std::vector<LaneNo>& lanes() const;  // none, once it has left them
+  [[nodiscard]] const std::string& solver_version(LaneNo lane) const;
+  // Leases that it may be given now.
+  [[nodiscard]] std::uint32_t room() const {
+    const auto held = static_cast<std::uint32_t>(leases.size());
+    return attached && !paused && capacity > held ? capacity - held : 0;
+  }
 };
 
 class Sessions {
@@ -133,15 +146,14 @@ class Sessions {
   [[nodiscard]] std::string missing(const Lane& lane) const;
   [[nodiscard]] WorkersPage page(const Now& now, WorkerNo after, std::uint32_t rows) const;
   template <class Visit>
-  void each(const Visit& visit) const {
-    for (const auto& [peer, session] : by_peer_) visit(*session);
+  void each(const Visit& visit) {
+    for (auto& [peer, session] : by_peer_) visit(session);
   }
   void check() const;
 
  private:
   [[nodiscard]] WorkerView view_of(const Session& session, const Now& now) const;
 
-  using Profiles = std::map<std::vector<LaneNo>, Profile>;
   enum class Leave : std::uint8_t { kGoodbye, kSilent, kHung };
 
   Session* find(PeerId peer);
@@ -178,7 +190,7 @@ class Sessions {
 
   Core& core_;
   WorkerNo last_worker_;
-  std::unordered_map<PeerId, std::unique_ptr<Session>> by_peer_;
+  std::unordered_map<PeerId, Session> by_peer_;
   std::unordered_map<Bytes16, Session*> by_start_;
   std::unordered_map<WorkerNo, Session*> by_worker_;
   Profiles profiles_;

@@ -12,7 +12,7 @@ namespace puzzled::broker {
 void Sessions::update_credit(Session& session) {
   const std::uint32_t free = session.room();
   if (free == session.free_leases) return;
-  Profile& profile = profiles_.at(session.lanes);
+  Profile& profile = session.place->second;
   if (session.free_leases > 0) {
     profile.free_leases -= session.free_leases;
     profile.free.erase({session.suspect, session.free_leases, session.free_since, &session});
@@ -67,7 +67,7 @@ std::uint64_t Sessions::free_leases(LaneNo lane) const {
 std::uint64_t Sessions::slots(LaneNo lane) const {
   std::uint64_t slots = 0;
   for (const auto& [peer, session] : by_peer_) {
-    if (std::ranges::binary_search(session->lanes, lane)) slots += session->slots;
+    if (std::ranges::binary_search(session.lanes(), lane)) slots += session.slots;
   }
   return slots;
 }
@@ -75,10 +75,10 @@ std::uint64_t Sessions::slots(LaneNo lane) const {
 Sessions::Slots Sessions::slots() const {
   Slots slots;
   for (const auto& [peer, session] : by_peer_) {
-    if (!session->attached || state_of(*session) != WorkerState::kWorking) continue;
+    if (!session.attached || state_of(session) != WorkerState::kWorking) continue;
     ++slots.workers;
-    slots.all += session->slots;
-    for (const LaneNo lane : session->lanes) slots.by_lane[lane] += session->slots;
+    slots.all += session.slots;
+    for (const LaneNo lane : session.lanes()) slots.by_lane[lane] += session.slots;
   }
   return slots;
 }
@@ -124,7 +124,7 @@ WorkerView Sessions::view_of(const Session& session, const Now& now) const {
                   .state = state_of(session),
                   .labels = session.labels,
                   .canaries_passed = session.canaries_passed};
-  for (const LaneNo no : session.lanes) {
+  for (const LaneNo no : session.lanes()) {
     const Lane& lane = core_.queue.lane(no);
     if (lane.plain != no) continue;
     view.solvers.push_back(lane.puzzle + "/" + lane.solver);
@@ -157,8 +157,7 @@ void Sessions::check() const {
   ASSERT(by_peer_.size() <= core_.options.workers_max);
   std::map<std::vector<LaneNo>, std::pair<std::uint32_t, std::uint64_t>> seen;
   std::size_t leases = 0;
-  for (const auto& [peer, held] : by_peer_) {
-    const Session& session = *held;
+  for (const auto& [peer, session] : by_peer_) {
     ASSERT(session.peer == peer && by_start_.at(session.start_id) == &session);
     ASSERT(by_worker_.at(session.worker) == &session);
     ASSERT(session.leases.size() <= session.leases_allowed);
@@ -167,11 +166,13 @@ void Sessions::check() const {
     const std::uint32_t free = session.room();
     ASSERT(session.free_leases == free);
     ASSERT(session.serves == !session.paused && (session.paused || !session.removed));
-    const Profile& profile = profiles_.at(session.lanes);
-    ASSERT(profile.free.contains({session.suspect, free, session.free_since, held.get()}) ==
-           (free > 0));
-    ++seen[session.lanes].first;
-    seen[session.lanes].second += free;
+    const Profile& profile = profiles_.at(session.lanes());
+    ASSERT(&profile == &session.place->second);
+    ASSERT(&profile.versions.find(*session.versions)->first == session.versions);
+    ASSERT(profile.free.contains({session.suspect, free, session.free_since,
+                                  const_cast<Session*>(&session)}) == (free > 0));
+    ++seen[session.lanes()].first;
+    seen[session.lanes()].second += free;
     leases += session.leases.size();
   }
   ASSERT(seen.size() == profiles_.size() && leases == core_.leases->live_count());

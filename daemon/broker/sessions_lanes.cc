@@ -59,32 +59,37 @@ void Sessions::place(Session& session, std::vector<LaneNo> lanes,
   if (serves) {
     for (const LaneNo lane : lanes) core_.queue.add_worker(lane);
   }
-  ++profiles_[lanes].workers;
   for (std::size_t i = 0; i < lanes.size(); ++i) {
     if (core_.queue.lane(lanes[i]).plain == lanes[i]) core_.reuse->offered(lanes[i], versions[i]);
   }
+  Profiles::value_type& place = *profiles_.try_emplace(std::move(lanes)).first;
+  ++place.second.workers;
+  const auto its_versions = place.second.versions.try_emplace(std::move(versions)).first;
+  ++its_versions->second;
   // The new place before the old one is given up: nothing is put away that stays served.
-  if (session.placed) leave_lanes(session);
-  session.placed = true;
+  if (session.place != nullptr) leave_lanes(session);
   session.serves = serves;
-  session.lanes = std::move(lanes);
-  session.solver_versions = std::move(versions);
+  session.place = &place;
+  session.versions = &its_versions->first;
   session.capacity = capacity;
   update_credit(session);
 }
 
 void Sessions::leave_lanes(Session& session) {
+  ASSERT(session.place != nullptr);
   session.capacity = 0;
   update_credit(session);
-  const auto it = profiles_.find(session.lanes);
-  ASSERT(it != profiles_.end());
-  if (--it->second.workers == 0) profiles_.erase(it);
-  const std::vector<LaneNo> lanes = std::move(session.lanes);
-  session.lanes = {};
+  const std::vector<LaneNo> lanes = session.lanes();
   for (std::size_t i = 0; i < lanes.size(); ++i) {
     if (core_.queue.lane(lanes[i]).plain != lanes[i]) continue;
-    core_.reuse->withdrawn(lanes[i], session.solver_versions[i]);
+    core_.reuse->withdrawn(lanes[i], (*session.versions)[i]);
   }
+  Profile& profile = session.place->second;
+  const auto its_versions = profile.versions.find(*session.versions);
+  if (--its_versions->second == 0) profile.versions.erase(its_versions);
+  session.place = nullptr;
+  session.versions = nullptr;
+  if (--profile.workers == 0) profiles_.erase(lanes);
   if (!std::exchange(session.serves, false)) return;
   for (const LaneNo lane : lanes) {
     if (core_.queue.remove_worker(lane)) put_away(lane);
@@ -102,7 +107,7 @@ void Sessions::set_paused(Session& session, bool paused) {
   session.paused = paused;
   update_credit(session);
   session.serves = !paused;
-  for (const LaneNo lane : session.lanes) {
+  for (const LaneNo lane : session.lanes()) {
     if (!paused) {
       core_.queue.add_worker(lane);
     } else if (core_.queue.remove_worker(lane)) {
@@ -135,15 +140,15 @@ void Sessions::attach_lane(LaneNo no) {
   const Lane& lane = core_.queue.lane(no);
   std::vector<Session*> sessions;
   for (const auto& [worker, session] : by_worker_) {
-    if (std::ranges::binary_search(session->lanes, lane.plain) &&
+    if (std::ranges::binary_search(session->lanes(), lane.plain) &&
         meets(lane.required, session->solver_version(lane.plain), session->labels)) {
       sessions.push_back(session);
     }
   }
   std::ranges::sort(sessions, {}, &Session::worker);
   for (Session* session : sessions) {
-    std::vector<LaneNo> lanes = session->lanes;
-    std::vector<std::string> versions = session->solver_versions;
+    std::vector<LaneNo> lanes = session->lanes();
+    std::vector<std::string> versions = *session->versions;
     const auto at = std::ranges::lower_bound(lanes, no) - lanes.begin();
     versions.insert(versions.begin() + at, session->solver_version(core_.queue.lane(no).plain));
     lanes.insert(lanes.begin() + at, no);
@@ -154,12 +159,12 @@ void Sessions::attach_lane(LaneNo no) {
 void Sessions::retire_lane(LaneNo no) {
   std::vector<Session*> sessions;
   for (const auto& [worker, session] : by_worker_) {
-    if (std::ranges::binary_search(session->lanes, no)) sessions.push_back(session);
+    if (std::ranges::binary_search(session->lanes(), no)) sessions.push_back(session);
   }
   std::ranges::sort(sessions, {}, &Session::worker);
   for (Session* session : sessions) {
-    std::vector<LaneNo> lanes = session->lanes;
-    std::vector<std::string> versions = session->solver_versions;
+    std::vector<LaneNo> lanes = session->lanes();
+    std::vector<std::string> versions = *session->versions;
     const auto at = std::ranges::lower_bound(lanes, no) - lanes.begin();
     versions.erase(versions.begin() + at);
     lanes.erase(lanes.begin() + at);
@@ -172,7 +177,7 @@ std::string Sessions::missing(const Lane& lane) const {
   bool is_offered = false;
   std::set<std::string> versions;
   for (const auto& [worker, session] : by_worker_) {
-    if (!std::ranges::binary_search(session->lanes, lane.plain)) continue;
+    if (!std::ranges::binary_search(session->lanes(), lane.plain)) continue;
     is_offered = true;
     const std::string& version = session->solver_version(lane.plain);
     // Whoever meets it and does not serve it is paused.

@@ -131,7 +131,7 @@ void Suspects::quarantine(Lease& lease, OpenChunk& chunk, std::uint32_t index,
   result.message = *body;
   core_.step.record(
       record::InsertResults{.job = lease.job->id,
-                            .worker = lease.worker,
+                            .worker = lease.session->worker,
                             .solver_version = lease.session->solver_version(lease.job->place.lane),
                             .attempt = lease.attempt,
                             .graded_ms = core_.step.wall_ms(),

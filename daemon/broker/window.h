@@ -54,8 +54,9 @@ class Window {
 
   // ---- Cases.
   // Takes the next cases: at most `cases_max`, and at most `bytes_max` but at least one; or one
-  // suspect (then `alone`). REQUIRES: job.queued_count > 0.
-  std::vector<Piece> take(Job& job, std::uint32_t cases_max, std::uint64_t bytes_max, bool& alone);
+  // suspect (then `alone`). Adds them to `pieces`. REQUIRES: job.queued_count > 0, no pieces yet.
+  void take(Job& job, std::uint32_t cases_max, std::uint64_t bytes_max, bool& alone,
+            std::vector<Piece>& pieces);
   // Leased cases go back to the front of the queue. After the last call: settle().
   void requeue(Job& job, OpenChunk& chunk, PositionRange cases);
   void requeue_alone(Job& job, OpenChunk& chunk, std::uint32_t index);

@@ -12,10 +12,9 @@ void Window::mark(OpenChunk& chunk, PositionRange cases, CaseState state) {
   std::fill_n(chunk.states.begin() + cases.first, cases.count, state);
 }
 
-std::vector<Piece> Window::take(Job& job, std::uint32_t cases_max, std::uint64_t bytes_max,
-                                bool& alone) {
-  ASSERT(job.queued_count > 0 && cases_max > 0);
-  std::vector<Piece> pieces;
+void Window::take(Job& job, std::uint32_t cases_max, std::uint64_t bytes_max, bool& alone,
+                  std::vector<Piece>& pieces) {
+  ASSERT(job.queued_count > 0 && cases_max > 0 && pieces.empty());
   alone = take_alone(job, pieces);
   std::uint32_t taken = 0;
   std::uint64_t bytes = 0;
@@ -49,7 +48,6 @@ std::vector<Piece> Window::take(Job& job, std::uint32_t cases_max, std::uint64_t
   job.queued_count -= taken;
   job.leased_count += taken;
   update_place(job);
-  return pieces;
 }
 
 bool Window::take_alone(Job& job, std::vector<Piece>& pieces) {
