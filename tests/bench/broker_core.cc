@@ -16,8 +16,10 @@ struct Costs {
   double events_per_s = 0;
 };
 
-Costs measure(std::uint32_t workers, std::uint64_t backlog, std::uint64_t cases) {
+Costs measure(std::uint32_t workers, std::uint64_t backlog, std::uint64_t cases,
+              bool varied = false) {
   Fleet fleet(workers);
+  if (varied) fleet.vary();
   fleet.add_job(backlog);
   fleet.run(std::uint64_t{workers} * 40 + 4'000);  // until the costs are learned
   const std::uint64_t events = fleet.events();
@@ -67,6 +69,12 @@ int run(const Options& options) {
              many.us_per_case / few.us_per_case, "×", Report::Target{kLower, 1.5},
              fmt::format("{:.2f} and {:.2f} µs, four cases a dispatch", many.us_per_case,
                          few.us_per_case));
+  const auto [few_varied, many_varied] = compare(
+      repetitions, [&] { return measure(10, 2 * kMillion, cases, true); },
+      [&] { return measure(10'000, 2 * kMillion, cases, true); });
+  report.add("", "the same, workers come back in any order",
+             many_varied.us_per_case / few_varied.us_per_case, "×", std::nullopt,
+             fmt::format("{:.2f} and {:.2f} µs", many_varied.us_per_case, few_varied.us_per_case));
   constexpr std::uint32_t kKinds = 100;
   const auto [same, mixed] = compare(
       repetitions, [&] { return measure(10'000, 2 * kMillion, cases); },

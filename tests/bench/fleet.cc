@@ -173,7 +173,10 @@ void Fleet::plan(const message::Dispatch& dispatch, std::uint32_t worker) {
   at.leases.push_back(dispatch.lease);
   // Workers do not begin all at once.
   if (at.free_ms == 0) at.free_ms = now_.steady_ms + worker % (kCaseMs * 4);
-  at.free_ms = std::max(at.free_ms, now_.steady_ms) + cases * kCaseMs;
+  const std::int64_t percent =
+      varied_ ? 50 + static_cast<std::int64_t>(wire::fold_digest(0, dispatch.lease.value) % 101)
+              : 100;
+  at.free_ms = std::max(at.free_ms, now_.steady_ms) + cases * kCaseMs * percent / 100;
   due_.push({at.free_ms, ++order_, worker, dispatch.lease, cases});
 }
 

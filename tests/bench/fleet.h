@@ -19,6 +19,9 @@ class Fleet {
   // about four cases at a time. A heartbeat each second.
   // With several `kinds` they differ in a label, in turn.
   explicit Fleet(std::uint32_t workers, std::uint32_t kinds = 1);
+  // From now on dispatches take between half and one and a half of their time, so that workers do
+  // not come back in the order in which they were served.
+  void vary() { varied_ = true; }
   // A sealed job behind those that are there. Its chunks come from a store once they are needed.
   // `kind`, from 0: only workers of that kind can solve it; nullopt: all can.
   void add_job(std::uint64_t cases, std::optional<std::uint32_t> kind = {});
@@ -60,6 +63,7 @@ class Fleet {
   std::uint64_t jobs_ = 0;
   std::uint64_t events_ = 0;
   std::uint64_t done_ = 0;
+  bool varied_ = false;
   double cpu_s_ = 0;
 };
 
