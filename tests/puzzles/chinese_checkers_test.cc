@@ -96,6 +96,36 @@ TEST(ChineseCheckersText, LayoutDoesNotMatter) {
   }
 }
 
+// Plain lines are read by a path of their own, lines that end with CRLF are not: both must say the
+// same of every line, at the same place.
+TEST(ChineseCheckersText, PlainLinesAreReadAsAllOthers) {
+  const std::vector<std::string> numbers = {
+      "",   "0",  "1",  "5",  "9",  "00", "01",  "09", "10", "12", "13", "14", "17", "18",
+      "20", "45", "98", "99", "1x", "x1", "100", ":",  "/",  "-1", "+1", "1:", "1/", "\t1"};
+  std::size_t sound = 0;
+  for (const std::string& row : numbers) {
+    for (const std::string& column : numbers) {
+      // With a line before and behind it, as the last one, and cut off.
+      const std::string line = row + " " + column;
+      for (const char* tail : {"\n9 9\n1\n3 3\n", "\n9 9\n1\n3 3", "\n9 9", "\n", ""}) {
+        const std::string text = "2\n3\n1 1\n" + line + tail;
+        std::string other;
+        for (const char c : text) other += c == '\n' ? std::string("\r\n") : std::string(1, c);
+        const ReadFile plain = read(text);
+        const ReadFile careful = read(other);
+        ASSERT_EQ(plain.cases.size(), careful.cases.size()) << text;
+        for (std::size_t i = 0; i < plain.cases.size(); ++i) {
+          ASSERT_EQ(plain.cases[i].instance, careful.cases[i].instance) << text;
+          ASSERT_EQ(plain.cases[i].invalid, careful.cases[i].invalid) << text;
+        }
+        ASSERT_EQ(defects_of(text), defects_of(other)) << text;
+        sound += plain.defects.empty() ? 1 : 0;
+      }
+    }
+  }
+  EXPECT_GT(sound, 50U);
+}
+
 TEST(ChineseCheckersText, ADefectSkipsItsBoardOnly) {
   const ReadFile file = read("4\n1\n9 5\n2\n9 5\n9 5\n0\n1\n9 5\n");
   ASSERT_EQ(file.cases.size(), 4U);
