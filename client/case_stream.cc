@@ -43,28 +43,26 @@ FileCases::FileCases(const Puzzle& puzzle, const TestFile& file)
 bool FileCases::next(std::string& serialised_case) {
   if (!reader_->next(parsed_)) return false;
   ++count_;
-  message_.Clear();
+  wire::CaseView view;
   if (parsed_.invalid.empty()) {
-    message_.set_instance(parsed_.instance);
+    view.instance = parsed_.instance;
   } else {
-    message_.set_invalid(parsed_.invalid);
+    view.invalid = parsed_.invalid;
   }
   if (claims_) {
     claims_->next(claim_);  // a skipped case has a claim too: indices keep their place.
     if (claim_.unreadable.empty()) {
-      message_.set_expected(claim_.answer);
+      view.expected = claim_.answer;
     } else {
-      message_.set_expected_error(claim_.unreadable);
+      view.expected_error = claim_.unreadable;
     }
   }
-  const std::size_t size = message_.ByteSizeLong();
-  if (size > wire::kCaseBytesMax) {
-    throw Failure(kExitInvalid,
-                  fmt::format("case {} of {} takes {}, the limit is {}", count_, file_.path,
-                              approximate_size(size), format_size(wire::kCaseBytesMax)));
+  wire::write_case(view, serialised_case);
+  if (serialised_case.size() > wire::kCaseBytesMax) {
+    throw Failure(kExitInvalid, fmt::format("case {} of {} takes {}, the limit is {}", count_,
+                                            file_.path, approximate_size(serialised_case.size()),
+                                            format_size(wire::kCaseBytesMax)));
   }
-  serialised_case.clear();
-  message_.AppendToString(&serialised_case);
   return true;
 }
 

@@ -50,7 +50,6 @@ class FileCases {
   std::unique_ptr<ClaimReader> claims_;  // nullptr: none
   ParsedCase parsed_;
   ParsedClaim claim_;
-  proto::Case message_;
   std::uint64_t count_ = 0;
 };
 

@@ -50,6 +50,14 @@ bool skip(std::string_view& in, std::uint64_t wire_type) {
   }
 }
 
+void put_bytes(unsigned field, std::string_view bytes, std::string& out) {
+  out.push_back(static_cast<char>(field << 3U | kBytes));
+  std::size_t length = bytes.size();
+  for (; length >= 0x80; length >>= 7U) out.push_back(static_cast<char>(length | 0x80U));
+  out.push_back(static_cast<char>(length));
+  out.append(bytes);
+}
+
 }  // namespace
 
 std::optional<CaseView> parse_case(std::string_view in) {
@@ -81,6 +89,14 @@ std::optional<CaseView> parse_case(std::string_view in) {
     }
   }
   return view;
+}
+
+void write_case(const CaseView& view, std::string& serialised) {
+  serialised.clear();
+  if (!view.instance.empty()) put_bytes(1, view.instance, serialised);
+  if (view.expected) put_bytes(2, *view.expected, serialised);
+  if (view.expected_error) put_bytes(3, *view.expected_error, serialised);
+  if (!view.invalid.empty()) put_bytes(4, view.invalid, serialised);
 }
 
 std::string_view CaseWalker::take() {

@@ -1,8 +1,9 @@
-// Reading the cases of a list in place.
+// Reading the cases of a list in place, and writing them.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace puzzled::wire {
@@ -17,6 +18,9 @@ struct CaseView {
 
 // nullopt: the bytes are not a Case. Unknown fields are skipped.
 std::optional<CaseView> parse_case(std::string_view serialised);
+
+// Replaces `serialised` by what protobuf writes for such a message. REQUIRES: at most one claim.
+void write_case(const CaseView& view, std::string& serialised);
 
 // Steps through a serialised CaseList.
 class CaseWalker {

@@ -55,6 +55,18 @@ TEST(CaseView, ReadsWhatProtobufWrites) {
   }
 }
 
+TEST(CaseView, WritesWhatProtobufWrites) {
+  std::mt19937_64 random(seed());
+  std::string written = "what was there before";
+  for (int i = 0; i < 5000; ++i) {
+    proto::Case c = random_case(random);
+    if (i % 100 == 0) c.set_instance(std::string(i * 40, 'x'));  // lengths of one to three bytes
+    const std::string bytes = c.SerializeAsString();
+    write_case(*parse_case(bytes), written);
+    ASSERT_EQ(written, bytes);
+  }
+}
+
 TEST(CaseView, AgreesWithProtobufOnDamagedBytes) {
   std::mt19937_64 random(seed());
   int refused = 0;
