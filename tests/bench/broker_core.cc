@@ -24,9 +24,9 @@ Costs measure(std::uint32_t workers, std::uint64_t backlog, std::uint64_t cases,
   fleet.run(std::uint64_t{workers} * 40 + 4'000);  // until the costs are learned
   const std::uint64_t events = fleet.events();
   const std::uint64_t done = fleet.done();
-  const double cpu = fleet.run(cases);
-  return {cpu / static_cast<double>(fleet.done() - done) * 1e6,
-          static_cast<double>(fleet.events() - events) / cpu};
+  const double took_s = fleet.run(cases);
+  return {took_s / static_cast<double>(fleet.done() - done) * 1e6,
+          static_cast<double>(fleet.events() - events) / took_s};
 }
 
 // The same with a job for each kind of worker: as many sets of requirements.
@@ -37,9 +37,9 @@ Costs measure_kinds(std::uint32_t workers, std::uint32_t kinds, std::uint64_t ba
   fleet.run(std::uint64_t{workers} * 40 + 4'000);
   const std::uint64_t events = fleet.events();
   const std::uint64_t done = fleet.done();
-  const double cpu = fleet.run(cases);
-  return {cpu / static_cast<double>(fleet.done() - done) * 1e6,
-          static_cast<double>(fleet.events() - events) / cpu};
+  const double took_s = fleet.run(cases);
+  return {took_s / static_cast<double>(fleet.done() - done) * 1e6,
+          static_cast<double>(fleet.events() - events) / took_s};
 }
 
 // Medians of what is measured in turn.
@@ -57,7 +57,7 @@ std::pair<Costs, Costs> compare(int repetitions, auto first, auto second) {
 }
 
 int run(const Options& options) {
-  Report report(options, "The broker alone, simulated workers, CPU time");
+  Report report(options, "The broker alone, simulated workers, the time of its steps");
   const int repetitions = options.quick ? 1 : 5;
   const std::uint64_t cases = options.scaled(kMillion);
   const auto [few, many] = compare(

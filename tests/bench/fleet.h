@@ -25,8 +25,8 @@ class Fleet {
   // A sealed job behind those that are there. Its chunks come from a store once they are needed.
   // `kind`, from 0: only workers of that kind can solve it; nullopt: all can.
   void add_job(std::uint64_t cases, std::optional<std::uint32_t> kind = {});
-  // Lets the time pass until so many more cases have their result. Returns the CPU time that the
-  // broker took, in seconds.
+  // Lets the time pass until so many more cases have their result. Returns the time that the
+  // broker's steps took, in seconds.
   double run(std::uint64_t cases);
   [[nodiscard]] std::uint64_t events() const { return events_; }
   [[nodiscard]] std::uint64_t done() const { return done_; }
@@ -64,7 +64,7 @@ class Fleet {
   std::uint64_t events_ = 0;
   std::uint64_t done_ = 0;
   bool varied_ = false;
-  double cpu_s_ = 0;
+  double broker_s_ = 0;
 };
 
 }  // namespace puzzled::bench
