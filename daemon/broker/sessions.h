@@ -48,6 +48,11 @@ struct Profile {
   std::map<std::vector<std::string>, std::uint32_t> versions;
 };
 using Profiles = std::map<std::vector<LaneNo>, Profile>;  // ascending lanes
+struct ByLanes {
+  bool operator()(const Profiles::value_type* a, const Profiles::value_type* b) const {
+    return a->first < b->first;
+  }
+};
 
 // One worker process, from Ready to Goodbye or silence; it may change its connection. What every
 // result touches comes first: with thousands of workers their memory is not in the cache.
@@ -194,6 +199,8 @@ class Sessions {
   std::unordered_map<Bytes16, Session*> by_start_;
   std::unordered_map<WorkerNo, Session*> by_worker_;
   Profiles profiles_;
+  // Those with a free lease: few, while there is more work than workers.
+  std::set<Profiles::value_type*, ByLanes> free_profiles_;
   std::uint64_t free_sequence_ = 0;
   // Names that the operator drained, each with the number of the request: whoever comes under one
   // of them gets no leases. Kept as long as the daemon lives.

@@ -13,6 +13,7 @@ void Sessions::update_credit(Session& session) {
   const std::uint32_t free = session.room();
   if (free == session.free_leases) return;
   Profile& profile = session.place->second;
+  const bool had_free = !profile.free.empty();
   if (session.free_leases > 0) {
     profile.free_leases -= session.free_leases;
     profile.free.erase({session.suspect, session.free_leases, session.free_since, &session});
@@ -24,6 +25,8 @@ void Sessions::update_credit(Session& session) {
     profile.free_leases += free;
     profile.free.insert({session.suspect, free, session.free_since, &session});
   }
+  if (had_free && profile.free.empty()) free_profiles_.erase(session.place);
+  if (!had_free && !profile.free.empty()) free_profiles_.insert(session.place);
 }
 
 void Sessions::dispatch() {
@@ -35,8 +38,8 @@ void Sessions::dispatch() {
     Profile* chosen = nullptr;
     std::optional<Turn> first;
     std::size_t lanes_of_chosen = 0;
-    for (auto& [lanes, profile] : profiles_) {
-      if (profile.free.empty()) continue;
+    for (Profiles::value_type* place : free_profiles_) {
+      auto& [lanes, profile] = *place;
       const std::optional<Turn> turn = core_.queue.first_ready(lanes);
       if (!turn || (first && *first < *turn)) continue;
       // Who can do less goes first: the others may be needed for what only they can do.
@@ -176,9 +179,13 @@ void Sessions::check() const {
     leases += session.leases.size();
   }
   ASSERT(seen.size() == profiles_.size() && leases == core_.leases->live_count());
+  std::size_t with_free = 0;
   for (const auto& [lanes, profile] : profiles_) {
     ASSERT(seen.at(lanes) == std::pair(profile.workers, profile.free_leases));
+    with_free += profile.free.empty() ? 0 : 1;
   }
+  ASSERT(free_profiles_.size() == with_free);
+  for (const auto* place : free_profiles_) ASSERT(!place->second.free.empty());
 }
 
 }  // namespace puzzled::broker
