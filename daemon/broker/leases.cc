@@ -109,7 +109,13 @@ std::vector<message::Slice> Leases::slices_of(Lease& lease,
 
 // ---- Back: results.
 
-Lease* Leases::find(const Session& session, LeaseId id) {
+Session* Leases::holder(LeaseId id) const {
+  const Lease* lease = by_id_.empty() ? nullptr : by_id_[place_of(id)];
+  return lease != nullptr && lease->id == id ? lease->session : nullptr;
+}
+
+Lease* Leases::find(const Session& session, LeaseId id) const {
+  if (holder(id) == &session) return by_id_[place_of(id)];
   const auto it = std::ranges::lower_bound(session.leases, id, {}, &HeldLease::id);
   return it != session.leases.end() && it->id == id ? it->lease : nullptr;
 }

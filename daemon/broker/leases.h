@@ -57,6 +57,8 @@ class Leases {
   // Takes at most `cases_max` cases of the job and sends them to the worker.
   // Returns when the lease runs out.
   std::int64_t dispatch(Session& session, Job& job, std::uint32_t cases_max);
+  // Who holds the live lease. nullptr: nobody, or it has to be looked up by its session.
+  [[nodiscard]] Session* holder(LeaseId id) const;
   // If a canary is among them and failed, nothing of them counts.
   std::optional<FailedCanary> results(Session& session, event::WorkerResults&& results);
   void give_back(Session& session, const event::WorkerReturn& returned);
@@ -109,7 +111,7 @@ class Leases {
   };
 
   // The live lease of that session, or nullptr.
-  static Lease* find(const Session& session, LeaseId id);
+  [[nodiscard]] Lease* find(const Session& session, LeaseId id) const;
   [[nodiscard]] Lease* find(const Session& session, Boot boot, LeaseId id,
                             std::uint32_t attempt) const;
   [[nodiscard]] bool is_settled(const Session& session, Boot boot, LeaseId id,
@@ -136,6 +138,7 @@ class Leases {
   // All its cases are answered.
   void settle(Lease& lease, std::uint64_t bytes);
   Lease& create();  // with the next id, otherwise empty
+  [[nodiscard]] std::size_t place_of(LeaseId id) const { return id.value & (by_id_.size() - 1); }
   void erase(Lease& lease);
   // Into and out of Job::leases.
   static void link(Job& job, Lease& lease);
@@ -150,6 +153,10 @@ class Leases {
   std::deque<Lease> leases_;  // as many as there were at once
   // Those that are not in use. The last one is taken first: its memory is still in the cache.
   std::vector<Lease*> spare_;
+  // Each lease at its id modulo the size, a power of two, unless a newer one came to the same
+  // place: one step from a result to its lease. With thousands of workers nothing of them is in the
+  // cache, and each step costs as much as all that is done with the lease.
+  std::vector<Lease*> by_id_;
   std::unordered_map<LeaseId, Settled> settled_;
   std::deque<Undurable> undurable_;
   std::uint64_t undurable_bytes_ = 0;

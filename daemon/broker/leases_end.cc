@@ -1,5 +1,6 @@
 // Leases: their ends without a result, and what all ends have in common.
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "daemon/broker/jobs.h"
@@ -15,6 +16,11 @@ Lease& Leases::create() {
   Lease& lease = *spare_.back();
   spare_.pop_back();
   lease.id = LeaseId{++last_lease_};
+  if (by_id_.size() < 2 * leases_.size()) {
+    by_id_.assign(std::bit_ceil(4 * leases_.size()), nullptr);
+    for (Lease& live : leases_) by_id_[place_of(live.id)] = &live;
+  }
+  by_id_[place_of(lease.id)] = &lease;
   return lease;
 }
 

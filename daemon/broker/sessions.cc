@@ -140,18 +140,23 @@ Session* Sessions::find(PeerId peer) {
 
 Session* Sessions::hear(PeerId peer) {
   Session* session = find(peer);
-  if (session == nullptr) return nullptr;
-  session->attached = true;
-  session->heard_ms = core_.step.steady_ms();
-  session->seen_wall_ms = core_.step.wall_ms();
+  if (session != nullptr) note_heard(*session);
   return session;
 }
 
+void Sessions::note_heard(Session& session) const {
+  session.attached = true;
+  session.heard_ms = core_.step.steady_ms();
+  session.seen_wall_ms = core_.step.wall_ms();
+}
+
 void Sessions::results(event::WorkerResults&& results) {
-  Session* session = hear(results.peer);
+  Session* session = core_.leases->holder(results.lease);
+  if (session == nullptr || session->peer != results.peer) session = find(results.peer);
   if (session == nullptr) {
     return core_.step.tell_now(results.peer, message::Stale{results.boot, results.lease});
   }
+  note_heard(*session);
   const std::uint32_t capacity = results.capacity;
   if (const auto failed = core_.leases->results(*session, std::move(results))) {
     return convict(*session, *failed);

@@ -163,6 +163,7 @@ class Sessions {
 
   Session* find(PeerId peer);
   Session* hear(PeerId peer);  // notes the sign of life
+  void note_heard(Session& session) const;
   Session* create(const event::WorkerReady& ready);
   void describe(Session& session, event::WorkerReady& ready);
   void set_capacity(Session& session, std::uint32_t capacity);
