@@ -91,12 +91,12 @@ std::optional<CaseView> parse_case(std::string_view in) {
   return view;
 }
 
-void write_case(const CaseView& view, std::string& serialised) {
-  serialised.clear();
-  if (!view.instance.empty()) put_bytes(1, view.instance, serialised);
-  if (view.expected) put_bytes(2, *view.expected, serialised);
-  if (view.expected_error) put_bytes(3, *view.expected_error, serialised);
-  if (!view.invalid.empty()) put_bytes(4, view.invalid, serialised);
+void write_case(const CaseView& view, std::string& out) {
+  out.clear();
+  if (!view.instance.empty()) put_bytes(1, view.instance, out);
+  if (view.expected) put_bytes(2, *view.expected, out);
+  if (view.expected_error) put_bytes(3, *view.expected_error, out);
+  if (!view.invalid.empty()) put_bytes(4, view.invalid, out);
 }
 
 std::string_view CaseWalker::take() {

@@ -8,7 +8,8 @@
 
 namespace puzzled::wire {
 
-// A `Case` message (proto/common.proto) whose fields point into its serialised form.
+// The fields of a `Case` message (proto/common.proto), in somebody else's memory: those of
+// parse_case() point into the serialised form.
 struct CaseView {
   std::string_view instance;
   std::optional<std::string_view> expected;
@@ -19,8 +20,9 @@ struct CaseView {
 // nullopt: the bytes are not a Case. Unknown fields are skipped.
 std::optional<CaseView> parse_case(std::string_view serialised);
 
-// Replaces `serialised` by what protobuf writes for such a message. REQUIRES: at most one claim.
-void write_case(const CaseView& view, std::string& serialised);
+// Replaces `out` by what protobuf writes for such a message. REQUIRES: at most one claim, and no
+// field points into `out`.
+void write_case(const CaseView& view, std::string& out);
 
 // Steps through a serialised CaseList.
 class CaseWalker {

@@ -137,7 +137,7 @@ class Leases {
   [[nodiscard]] bool may_have_begun(const Lease& lease) const;
   // All its cases are answered.
   void settle(Lease& lease, std::uint64_t bytes);
-  Lease& create();  // with the next id, otherwise empty
+  Lease& create();  // with the next id; the rest is to be filled in
   [[nodiscard]] std::size_t place_of(LeaseId id) const { return id.value & (by_id_.size() - 1); }
   void erase(Lease& lease);
   // Into and out of Job::leases.
@@ -153,9 +153,9 @@ class Leases {
   std::deque<Lease> leases_;  // as many as there were at once
   // Those that are not in use. The last one is taken first: its memory is still in the cache.
   std::vector<Lease*> spare_;
-  // Each lease at its id modulo the size, a power of two, unless a newer one came to the same
-  // place: one step from a result to its lease. With thousands of workers nothing of them is in the
-  // cache, and each step costs as much as all that is done with the lease.
+  // Each lease at its id modulo the size, a power of two, unless another one has the place: mostly
+  // one step from a result to its lease. With thousands of workers nothing of them is in the cache,
+  // and each step costs as much as all that is done with the lease.
   std::vector<Lease*> by_id_;
   std::unordered_map<LeaseId, Settled> settled_;
   std::deque<Undurable> undurable_;

@@ -10,6 +10,12 @@
 #include "proto/base/assert.h"
 
 namespace puzzled::broker {
+namespace {
+
+// More of them only come from a queue in many parts, and would be kept for ever.
+constexpr std::size_t kPiecesKept = 16;
+
+}  // namespace
 
 Lease& Leases::create() {
   if (spare_.empty()) spare_.push_back(&leases_.emplace_back());
@@ -30,7 +36,7 @@ void Leases::settle(Lease& lease, std::uint64_t bytes) {
   erase(lease);
 }
 
-// It counts for nobody any more. Of what it was nothing stays but the memory.
+// It counts for nobody any more. Of what it was nothing stays but the memory, if that is little.
 void Leases::erase(Lease& lease) {
   Session& session = *lease.session;
   if (lease.has_open_canary()) Canaries::missed(session, lease.lane);
@@ -41,6 +47,7 @@ void Leases::erase(Lease& lease) {
   std::vector<Piece> pieces = std::move(lease.pieces);
   std::vector<bool> is_open = std::move(lease.is_open);
   pieces.clear();
+  if (pieces.capacity() > kPiecesKept) pieces = {};
   is_open.clear();
   lease = Lease{};
   lease.pieces = std::move(pieces);

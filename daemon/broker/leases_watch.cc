@@ -69,6 +69,7 @@ void Leases::take_back_unbegun(Session& session) {
 
 void Leases::postpone(std::int64_t ms) {
   for (Lease& lease : leases_) {
+    if (lease.session == nullptr) continue;
     lease.dispatched_ms += ms;
     lease.progress_ms += ms;
   }
@@ -163,7 +164,7 @@ void Leases::check_lease(const Lease& lease) const {
   } else {
     ASSERT(lease.job->leases.at(lease.place_in_job) == &lease);
   }
-  ASSERT(find(*lease.session, lease.id) == &lease);
+  ASSERT(find(*lease.session, lease.id) == &lease && by_id_[place_of(lease.id)] != nullptr);
   ASSERT(!settled_.contains(lease.id));
   ASSERT(deadline(lease) != kNever);
   ASSERT(lease.is_open.size() <= std::max(core_.options.dispatch_cases_max, 2U));

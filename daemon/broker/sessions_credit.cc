@@ -172,8 +172,13 @@ void Sessions::check() const {
     const Profile& profile = profiles_.at(session.lanes());
     ASSERT(&profile == &session.place->second);
     ASSERT(&profile.versions.find(*session.versions)->first == session.versions);
-    ASSERT(profile.free.contains({session.suspect, free, session.free_since,
-                                  const_cast<Session*>(&session)}) == (free > 0));
+    ASSERT(profile.free.contains({session.suspect, free, session.free_since, nullptr}) ==
+           (free > 0));
+    LeaseId last;
+    for (const auto& [id, lease] : session.leases) {
+      ASSERT(lease->id == id && lease->session == &session && id > last);
+      last = id;
+    }
     ++seen[session.lanes()].first;
     seen[session.lanes()].second += free;
     leases += session.leases.size();

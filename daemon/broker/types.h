@@ -160,8 +160,8 @@ struct PositionRange {  // [first, first + count) in a dispatch or a chunk
 }  // namespace puzzled
 
 // As it is: ids are given out one after the other, so those of a time lie side by side in a table,
-// and with thousands of workers a table is larger than the cache. Tables have no ids that somebody
-// else has chosen.
+// and with thousands of workers a table is larger than the cache. Nobody
+// else chooses those that enter a table.
 template <class Tag>
 struct std::hash<puzzled::Id<Tag>> {
   std::size_t operator()(puzzled::Id<Tag> id) const noexcept { return id.value; }
