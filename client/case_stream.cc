@@ -17,20 +17,6 @@ namespace {
 
 constexpr std::size_t kFileNumbersBytes = 16;  // of a File message, roughly
 
-// Length of the first entry of a case list that wire::append_case() made.
-std::size_t first_entry_bytes(std::string_view case_list) {
-  std::size_t at = 1;  // behind the tag
-  std::size_t length = 0;
-  for (unsigned shift = 0; true; shift += 7) {
-    ASSERT(at < case_list.size() && shift < 32);
-    const auto byte = static_cast<std::uint8_t>(case_list[at++]);
-    length |= std::size_t{byte & 0x7fU} << shift;
-    if (byte < 0x80) break;
-  }
-  ASSERT(length <= case_list.size() - at);
-  return at + length;
-}
-
 }  // namespace
 
 FileCases::FileCases(const Puzzle& puzzle, const TestFile& file)
@@ -153,8 +139,9 @@ bool CaseStream::take_case(std::string& cases) {
     return true;
   }
   if (kept_.empty()) return false;
-  const std::size_t size = first_entry_bytes(kept_);
-  cases.append(kept_.substr(0, size));
+  const std::string_view first = wire::CaseWalker(kept_).at(0);
+  const auto size = static_cast<std::size_t>(first.data() + first.size() - kept_.data());
+  cases.append(kept_.substr(0, size));  // with its tag and length
   kept_.remove_prefix(size);
   return true;
 }

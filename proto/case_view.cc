@@ -50,14 +50,6 @@ bool skip(std::string_view& in, std::uint64_t wire_type) {
   }
 }
 
-void put_bytes(unsigned field, std::string_view bytes, std::string& out) {
-  out.push_back(static_cast<char>(field << 3U | kBytes));
-  std::size_t length = bytes.size();
-  for (; length >= 0x80; length >>= 7U) out.push_back(static_cast<char>(length | 0x80U));
-  out.push_back(static_cast<char>(length));
-  out.append(bytes);
-}
-
 }  // namespace
 
 std::optional<CaseView> parse_case(std::string_view in) {
@@ -93,10 +85,18 @@ std::optional<CaseView> parse_case(std::string_view in) {
 
 void write_case(const CaseView& view, std::string& out) {
   out.clear();
-  if (!view.instance.empty()) put_bytes(1, view.instance, out);
-  if (view.expected) put_bytes(2, *view.expected, out);
-  if (view.expected_error) put_bytes(3, *view.expected_error, out);
-  if (!view.invalid.empty()) put_bytes(4, view.invalid, out);
+  if (!view.instance.empty()) append_field(1, view.instance, out);
+  if (view.expected) append_field(2, *view.expected, out);
+  if (view.expected_error) append_field(3, *view.expected_error, out);
+  if (!view.invalid.empty()) append_field(4, view.invalid, out);
+}
+
+void append_field(unsigned field, std::string_view bytes, std::string& out) {
+  out.push_back(static_cast<char>(field << 3U | kBytes));
+  std::size_t length = bytes.size();
+  for (; length >= 0x80; length >>= 7U) out.push_back(static_cast<char>(length | 0x80U));
+  out.push_back(static_cast<char>(length));
+  out.append(bytes);
 }
 
 std::string_view CaseWalker::take() {

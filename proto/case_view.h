@@ -24,6 +24,9 @@ std::optional<CaseView> parse_case(std::string_view serialised);
 // field points into `out`.
 void write_case(const CaseView& view, std::string& out);
 
+// Appends a field of bytes as protobuf writes it. REQUIRES: field < 16.
+void append_field(unsigned field, std::string_view bytes, std::string& out);
+
 // Steps through a serialised CaseList.
 class CaseWalker {
  public:

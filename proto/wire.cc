@@ -9,6 +9,7 @@
 #include <string>
 
 #include "proto/base/assert.h"
+#include "proto/case_view.h"
 #include "proto/client.pb.h"
 #include "proto/raw_fields.h"
 
@@ -171,14 +172,7 @@ std::optional<std::vector<std::uint32_t>> split_cases(std::string_view case_list
 }
 
 void append_case(std::string_view serialised_case, std::string& case_list) {
-  case_list.push_back(static_cast<char>(kCasesTag));
-  std::uint64_t length = serialised_case.size();
-  while (length >= 0x80) {
-    case_list.push_back(static_cast<char>((length & 0x7fU) | 0x80U));
-    length >>= 7U;
-  }
-  case_list.push_back(static_cast<char>(length));
-  case_list.append(serialised_case);
+  append_field(kCasesTag >> 3U, serialised_case, case_list);
 }
 
 std::uint64_t chunk_hash(std::string_view cases, const std::vector<std::string>& files) {

@@ -110,7 +110,7 @@ std::vector<message::Slice> Leases::slices_of(Lease& lease,
 // ---- Back: results.
 
 Session* Leases::holder(LeaseId id) const {
-  const Lease* lease = by_id_.empty() ? nullptr : by_id_[place_of(id)];
+  const Lease* lease = by_id_[place_of(id)];
   return lease != nullptr && lease->id == id ? lease->session : nullptr;
 }
 

@@ -6,7 +6,6 @@
 #include <deque>
 #include <memory>
 #include <optional>
-#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -156,7 +155,7 @@ class Leases {
   // Each lease at its id modulo the size, a power of two, unless another one has the place: mostly
   // one step from a result to its lease. With thousands of workers nothing of them is in the cache,
   // and each step costs as much as all that is done with the lease.
-  std::vector<Lease*> by_id_;
+  std::vector<Lease*> by_id_{nullptr};
   std::unordered_map<LeaseId, Settled> settled_;
   std::deque<Undurable> undurable_;
   std::uint64_t undurable_bytes_ = 0;

@@ -16,25 +16,15 @@ struct Costs {
   double events_per_s = 0;
 };
 
+// With several `kinds` there is a job for each kind of worker: as many sets of requirements.
 Costs measure(std::uint32_t workers, std::uint64_t backlog, std::uint64_t cases,
-              bool varied = false) {
-  Fleet fleet(workers);
-  if (varied) fleet.vary();
-  fleet.add_job(backlog);
-  fleet.run(std::uint64_t{workers} * 40 + 4'000);  // until the costs are learned
-  const std::uint64_t events = fleet.events();
-  const std::uint64_t done = fleet.done();
-  const double took_s = fleet.run(cases);
-  return {took_s / static_cast<double>(fleet.done() - done) * 1e6,
-          static_cast<double>(fleet.events() - events) / took_s};
-}
-
-// The same with a job for each kind of worker: as many sets of requirements.
-Costs measure_kinds(std::uint32_t workers, std::uint32_t kinds, std::uint64_t backlog,
-                    std::uint64_t cases) {
+              bool varied = false, std::uint32_t kinds = 1) {
   Fleet fleet(workers, kinds);
-  for (std::uint32_t kind = 0; kind < kinds; ++kind) fleet.add_job(backlog / kinds, kind);
-  fleet.run(std::uint64_t{workers} * 40 + 4'000);
+  if (varied) fleet.vary();
+  for (std::uint32_t kind = 0; kind < kinds; ++kind) {
+    fleet.add_job(backlog / kinds, kinds > 1 ? std::optional(kind) : std::nullopt);
+  }
+  fleet.run(std::uint64_t{workers} * 40 + 4'000);  // until the costs are learned
   const std::uint64_t events = fleet.events();
   const std::uint64_t done = fleet.done();
   const double took_s = fleet.run(cases);
@@ -78,7 +68,7 @@ int run(const Options& options) {
   constexpr std::uint32_t kKinds = 100;
   const auto [same, mixed] = compare(
       repetitions, [&] { return measure(10'000, 2 * kMillion, cases); },
-      [&] { return measure_kinds(10'000, kKinds, 4 * kMillion, cases); });
+      [&] { return measure(10'000, 4 * kMillion, cases, false, kKinds); });
   report.add(
       "", fmt::format("a case with {} sets of requirements against none", kKinds),
       mixed.us_per_case / same.us_per_case, "×", std::nullopt,

@@ -35,7 +35,8 @@ inline constexpr auto kRules = std::to_array<Rule>({
     {"proto/case_view.*", "proto/case_view.h"},
     {"proto/log_format.*", "proto/log_format.h proto/base/ spdlog"},
     {"proto/raw_fields.h", "protobuf"},
-    {"proto/wire.*", "proto/wire.h proto/raw_fields.h proto/base/ messages protobuf xxhash"},
+    {"proto/wire.*",
+     "proto/wire.h proto/case_view.h proto/raw_fields.h proto/base/ messages protobuf xxhash"},
 
     // The daemon. The broker is pure; the store sees the broker's types; net/ ties both to the
     // sockets, its codec being the only one to see protobuf, and few files to see ZeroMQ.
